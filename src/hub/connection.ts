@@ -1,0 +1,351 @@
+/**
+ * A connection: one stream, from its opening to its farewell, at the pace of its socket.
+ *
+ * @module
+ */
+import { ConnectionGoneError } from "../errors.ts";
+import { resetFrame, type ResetReason } from "../wire/control.ts";
+import { RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
+import type { Timer } from "./clock.ts";
+import type { ConnectionHome, Identity } from "./connection_home.ts";
+import { Feed } from "./feed.ts";
+import { MAX_CHUNK_BYTES } from "./joiner.ts";
+import { Outbox } from "./outbox.ts";
+import type { DepartureCause, FailedWrite } from "./presence.ts";
+import type { Frame } from "./ring.ts";
+import type { Peer, Sink } from "./sink.ts";
+import type { Judgement } from "./verdict.ts";
+
+/**
+ * How far the opening has come. `replay`: what was missed goes out. `hook`: the application's frames
+ * come next. `hooking`: it writes them, and live frames wait. `flow`: live frames go out.
+ */
+type Stage = "replay" | "hook" | "hooking" | "flow";
+
+/** One stream. */
+export class Connection implements Peer {
+  /** Who it is. */
+  readonly identity: Identity;
+  /** How its cursor was judged. */
+  readonly judgement: Judgement;
+  readonly #home: ConnectionHome;
+  readonly #outbox = new Outbox();
+  readonly #feed: Feed;
+  readonly #maySkip: boolean;
+  #sink: Sink | null = null;
+  #ready = false;
+  #pumping = false;
+  #greeted = false;
+  #stage: Stage;
+  #hook: (() => Promise<void>) | null;
+  #keepaliveDue = false;
+  #idDue = true;
+  #writing: FailedWrite = "frame";
+  /** Since when bytes have waited and none was taken, on the monotonic clock; 0 when none wait. */
+  #waitingSince: number;
+  #closing: ResetReason | null = null;
+  #saidGoodbye = false;
+  #deadline: Timer | null = null;
+  #ended: DepartureCause | null = null;
+
+  /**
+   * @param home Its hub.
+   * @param identity Who it is.
+   * @param judgement How its cursor was judged.
+   * @param opening The bytes it starts with: `retry:` and the hello.
+   * @param hook Writes the application's frames, once hello and replay were handed over.
+   */
+  constructor(
+    home: ConnectionHome,
+    identity: Identity,
+    judgement: Judgement,
+    opening: Uint8Array,
+    hook: (() => Promise<void>) | null,
+  ) {
+    this.#home = home;
+    this.identity = identity;
+    this.judgement = judgement;
+    this.#maySkip = home.settings.slow === "lag" && identity.declaresLag;
+    this.#feed = new Feed(home, identity.topics, this.#maySkip, judgement);
+    this.#hook = hook;
+    this.#outbox.push(opening);
+    this.#stage = this.#feed.catching ? "replay" : hook === null ? "flow" : "hook";
+    this.#waitingSince = home.settings.clock.monotonic();
+  }
+
+  /** How many frames are queued for it. */
+  get queued(): number {
+    return this.#feed.queued;
+  }
+
+  // What the runtime says.
+
+  attach(sink: Sink): void {
+    if (this.#sink !== null) return;
+    if (this.#ended === null) this.#sink = sink;
+    else sink.destroy();
+  }
+
+  ready(): void {
+    this.#ready = true;
+    this.#waitingSince = 0;
+    this.#pump();
+  }
+
+  left(): void {
+    if (this.#closing === null) this.#end("closed");
+    else this.#failFarewell();
+  }
+
+  failed(): void {
+    if (this.#closing === null) this.#end("dead", this.#writing);
+    else this.#failFarewell();
+  }
+
+  // What the hub says.
+
+  /**
+   * Takes a frame that this connection listens to.
+   *
+   * @param frame The frame, just published.
+   */
+  offer(frame: Frame): void {
+    if (this.#closing !== null || this.#ended !== null) return;
+    const outcome = this.#feed.offer(frame);
+    if (outcome === "queued") this.#home.wake(this);
+    else if (outcome === "full") this.#fallBehind(1);
+  }
+
+  /** Hands over what waits, if the runtime takes it. */
+  flush(): void {
+    if (this.#ready) this.#pump();
+    else this.#wait();
+  }
+
+  /** Owes the peer a keepalive. At most one waits. */
+  beat(): void {
+    if (this.#closing !== null || this.#ended !== null) return;
+    this.#keepaliveDue = true;
+    this.flush();
+  }
+
+  /**
+   * Ends the connection when its peer has stopped taking, and applies the slow policy when its queue
+   * has been over the bound for too long.
+   *
+   * @param now The monotonic time.
+   */
+  check(now: number): void {
+    if (this.#closing !== null || this.#ended !== null) return;
+    if (this.#feed.overdue(now)) return this.#fallBehind(0);
+    const { writeTimeoutMs } = this.#home.settings;
+    if (this.#waitingSince === 0 || now - this.#waitingSince < writeTimeoutMs) return;
+    this.#end("dead", this.#waitingWrite());
+  }
+
+  /** Ends the connection in good order and without a word: the application wants it so. */
+  close(): void {
+    if (this.#closing === null) this.#end("closed");
+  }
+
+  /** Sends what is owed, says goodbye, and ends; bounded by a running hook and the write timeout. */
+  shutdown(): void {
+    if (this.#closing !== null || this.#ended !== null) return;
+    this.#closing = "shutdown";
+    this.#hook = null;
+    if (this.#stage === "hook") this.#stage = "flow";
+    if (this.#stage !== "hooking") this.#startFarewell();
+  }
+
+  /**
+   * Writes a frame of the application's own.
+   *
+   * @param bytes The encoded frame.
+   * @returns Settles when the runtime has taken it.
+   * @throws {ConnectionGoneError} When the connection ends first.
+   */
+  write(bytes: Uint8Array): Promise<void> {
+    const gone = this.#ended ?? (this.#closing === "slow" ? "evicted" : null);
+    const written = gone !== null
+      ? Promise.reject(new ConnectionGoneError(gone))
+      : new Promise<void>((resolve, reject) => {
+        this.#outbox.push(bytes, (error) => error === undefined ? resolve() : reject(error));
+        this.flush();
+      });
+    // Whoever awaits it sees the rejection; whoever does not must not end the process by it.
+    written.catch(() => {});
+    return written;
+  }
+
+  // What goes out.
+
+  #pump(): void {
+    if (this.#pumping || this.#sink === null) return;
+    this.#pumping = true;
+    while (this.#ready && this.#ended === null) {
+      const chunk = this.#take();
+      if (chunk === null) break;
+      this.#ready = false;
+      try {
+        if (this.#sink.write(chunk)) this.#ready = true;
+      } catch {
+        this.failed();
+        break;
+      }
+      this.#sent();
+    }
+    this.#pumping = false;
+    if (!this.#ready) this.#wait();
+  }
+
+  /** The next chunk; `null` when there is none. */
+  #take(): Uint8Array | null {
+    const rest = this.#outbox.next();
+    if (rest !== null) return rest;
+    const flowing = this.#stage === "flow" && !this.#feed.catching;
+    if (flowing && this.#outbox.empty && !this.#keepaliveDue && !this.#idDue) {
+      // The way of nearly every chunk: frames only, joined once for all who wait for the same.
+      if (this.#feed.queued === 0) return this.#farewell();
+      this.#writing = "frame";
+      return this.#outbox.cut([this.#home.joiner.join(this.#feed.dequeue())]);
+    }
+    const parts: Uint8Array[] = [];
+    this.#writing = this.#waitingWrite();
+    const room = this.#outbox.moveTo(parts, MAX_CHUNK_BYTES);
+    if (this.#keepaliveDue && room > 0) {
+      if (flowing && this.#feed.queued === 0) this.#putId(parts);
+      parts.push(this.#home.keepalive);
+      this.#keepaliveDue = false;
+    }
+    if (room > 0) this.#putFrames(parts, room);
+    return parts.length === 0 ? this.#farewell() : this.#outbox.cut(parts);
+  }
+
+  #putFrames(parts: Uint8Array[], room: number): void {
+    if (this.#stage === "hook" || this.#stage === "hooking") return;
+    this.#feed.put(parts, room);
+    if (this.#feed.lost) return this.#evict();
+    if (this.#feed.waiting) return;
+    if (this.#stage === "replay") this.#stage = this.#hook === null ? "flow" : "hook";
+    if (this.#stage === "flow" && this.#idDue) this.#putId(parts);
+  }
+
+  /** Tells a reader of quiet topics where it stands: nothing before the head is still to come. */
+  #putId(parts: Uint8Array[]): void {
+    parts.push(this.#home.log.idOnly());
+    this.#idDue = false;
+  }
+
+  /** What follows from the runtime having taken a chunk. */
+  #sent(): void {
+    this.#outbox.taken();
+    if (!this.#greeted) {
+      this.#greeted = true;
+      this.#home.arrived(this);
+    }
+    if (this.#saidGoodbye && !this.#outbox.midFrame) {
+      this.#end(this.#closing === "slow" ? "evicted" : "shutdown");
+    } else if (this.#stage === "hook" && this.#outbox.empty) {
+      this.#runHook();
+    }
+  }
+
+  #wait(): void {
+    if (this.#waitingSince !== 0 || this.#ended !== null) return;
+    if (this.#hasOffer()) this.#waitingSince = this.#home.settings.clock.monotonic();
+  }
+
+  /** Whether bytes wait for the peer, rather than for a hook. */
+  #hasOffer(): boolean {
+    if (!this.#outbox.empty || this.#keepaliveDue) return true;
+    const held = this.#stage === "hook" || this.#stage === "hooking";
+    return !held && this.#feed.waiting;
+  }
+
+  #waitingWrite(): FailedWrite {
+    if (this.#outbox.hasPromise) return "hook";
+    return !this.#outbox.empty || this.#feed.waiting ? "frame" : "keepalive";
+  }
+
+  // Hooks, slowness, endings.
+
+  #runHook(): void {
+    const hook = this.#hook;
+    this.#hook = null;
+    this.#stage = hook === null ? "flow" : "hooking";
+    hook?.().then(() => this.#hookDone(), () => this.#hookFailed());
+  }
+
+  #hookFailed(): void {
+    if (this.#stage === "hooking") this.#end("hook_failed");
+  }
+
+  #hookDone(): void {
+    if (this.#ended !== null || this.#stage !== "hooking") return;
+    this.#stage = "flow";
+    if (this.#closing !== null) this.#startFarewell();
+    else this.flush();
+  }
+
+  /** @param owed How many frames found no place. */
+  #fallBehind(owed: number): void {
+    if (this.#maySkip) this.#feed.fallBehind(owed);
+    else this.#evict();
+  }
+
+  /** Leaves the fan-out and frees the queue at once; the farewell has 250 ms. */
+  #evict(): void {
+    this.#closing = "slow";
+    this.#stage = "flow";
+    this.#feed.clear();
+    this.#outbox.clear(new ConnectionGoneError("evicted"));
+    this.#keepaliveDue = false;
+    this.#idDue = false;
+    this.#home.left(this);
+    this.#startFarewell();
+  }
+
+  #startFarewell(): void {
+    const { clock, writeTimeoutMs } = this.#home.settings;
+    const patience = this.#closing === "slow" ? 0 : writeTimeoutMs;
+    this.#deadline = clock.after(
+      Math.max(patience, RESET_WRITE_TIMEOUT_MS),
+      () => this.#failFarewell(),
+    );
+    this.flush();
+  }
+
+  #farewell(): Uint8Array | null {
+    if (this.#closing === null || this.#saidGoodbye || this.#stage !== "flow") return null;
+    this.#saidGoodbye = true;
+    return resetFrame(this.#closing);
+  }
+
+  #failFarewell(): void {
+    this.#end(this.#closing === "slow" ? "evicted" : "shutdown", "reset");
+  }
+
+  #end(cause: DepartureCause, write?: FailedWrite): void {
+    if (this.#ended !== null) return;
+    this.#ended = cause;
+    this.#deadline?.cancel();
+    this.#feed.clear();
+    const orderly = write === undefined && !this.#outbox.midFrame;
+    this.#outbox.clear(new ConnectionGoneError(cause));
+    this.#home.left(this);
+    const abandoned = !orderly && this.#sink !== null && this.#sink.dropsSocket !== true;
+    const flushed = this.#release(orderly);
+    this.#home.departed(this, { cause, write, flushed, greeted: this.#greeted, abandoned });
+  }
+
+  /** Lets the sink go. It may have gone already, and some runtimes throw then. */
+  #release(orderly: boolean): Promise<unknown> | undefined {
+    try {
+      if (orderly) return this.#sink?.end() ?? undefined;
+      this.#sink?.destroy();
+    } catch {
+      // The other side closed it first: there is nothing left to let go.
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * What a connection is to its hub, and the hub to a connection.
+ *
+ * @module
+ */
+import type { Connection } from "./connection.ts";
+import type { FeedSource } from "./feed.ts";
+import type { Joiner } from "./joiner.ts";
+import type { DepartureCause, FailedWrite } from "./presence.ts";
+
+/** Why and how a connection ended. */
+export interface Departure {
+  /** Why. */
+  readonly cause: DepartureCause;
+  /** Which write failed, where one did. */
+  readonly write: FailedWrite | undefined;
+  /** Settles when the runtime has flushed the stream, where it can tell. */
+  readonly flushed: Promise<unknown> | undefined;
+  /** Whether the hello had been handed to the runtime. */
+  readonly greeted: boolean;
+  /** Whether the runtime may still hold the socket. */
+  readonly abandoned: boolean;
+}
+
+/** What a connection needs of its hub. */
+export interface ConnectionHome extends FeedSource {
+  readonly joiner: Joiner;
+  readonly keepalive: Uint8Array;
+  /** Asks for {@linkcode Connection.flush} at the end of this turn. */
+  wake(connection: Connection): void;
+  /** The hello was handed to the runtime. */
+  arrived(connection: Connection): void;
+  /** The connection receives no more frames. It may be said twice. */
+  left(connection: Connection): void;
+  /** The connection has ended. Said once. */
+  departed(connection: Connection, departure: Departure): void;
+}
+
+/** Who a connection is. */
+export interface Identity {
+  /** The unguessable id. */
+  readonly id: string;
+  /** The application's tag; `""` for none. */
+  readonly tag: string;
+  /** The topics; `null` for everything. */
+  readonly topics: readonly string[] | null;
+  /** Whether the client understands `sse:lag`. */
+  readonly declaresLag: boolean;
+}

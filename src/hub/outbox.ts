@@ -1,0 +1,107 @@
+/**
+ * What one connection is told besides events (its opening, its hook's frames, its farewell), and how
+ * anything is cut into chunks.
+ *
+ * @module
+ */
+import { joinBytes } from "../wire/frame.ts";
+import { MAX_CHUNK_BYTES } from "./joiner.ts";
+
+interface Note {
+  readonly bytes: Uint8Array;
+  /** Called when the runtime has taken the last byte, or with the error that it never will. */
+  readonly settled: ((error?: Error) => void) | undefined;
+}
+
+/** The connection's own frames, in order, and the rest of a frame larger than a chunk. */
+export class Outbox {
+  #notes: Note[] = [];
+  #rest: Uint8Array | null = null;
+  /** Whose bytes are in the chunk being made, or in the rest of one. */
+  #leaving: Note[] = [];
+
+  /** Whether nothing of it waits. */
+  get empty(): boolean {
+    return this.#notes.length === 0 && this.#rest === null;
+  }
+
+  /** Whether a frame has been begun whose rest must go before anything else. */
+  get midFrame(): boolean {
+    return this.#rest !== null;
+  }
+
+  /** Whether a frame waits whose sender wants to know what became of it. */
+  get hasPromise(): boolean {
+    return [...this.#leaving, ...this.#notes].some((note) => note.settled !== undefined);
+  }
+
+  /**
+   * Adds a frame.
+   *
+   * @param bytes Its bytes.
+   * @param settled Called when they were taken, or with the error that they never will be.
+   */
+  push(bytes: Uint8Array, settled?: (error?: Error) => void): void {
+    this.#notes.push({ bytes, settled });
+  }
+
+  /**
+   * Moves frames into a chunk.
+   *
+   * @param parts The chunk being made.
+   * @param room How many bytes it may still take; its first part is taken whatever its size.
+   * @returns How much room is left.
+   */
+  moveTo(parts: Uint8Array[], room: number): number {
+    for (;;) {
+      const note = this.#notes[0];
+      if (note === undefined || room <= 0) return room;
+      if (parts.length > 0 && note.bytes.length > room) return 0;
+      this.#notes.shift();
+      this.#leaving.push(note);
+      parts.push(note.bytes);
+      room -= note.bytes.length;
+    }
+  }
+
+  /**
+   * Cuts what leaves to the size of a chunk, and keeps the rest.
+   *
+   * @param parts The parts, at least one.
+   * @returns The chunk.
+   */
+  cut(parts: readonly Uint8Array[]): Uint8Array {
+    return this.#slice(joinBytes(parts));
+  }
+
+  /** The next slice of the frame that has been begun; `null` when there is none. */
+  next(): Uint8Array | null {
+    return this.#rest === null ? null : this.#slice(this.#rest);
+  }
+
+  /** Says that the runtime took the chunk. */
+  taken(): void {
+    if (this.#rest !== null || this.#leaving.length === 0) return;
+    const taken = this.#leaving;
+    this.#leaving = [];
+    for (const note of taken) note.settled?.();
+  }
+
+  /**
+   * Forgets what waits, except the rest of a frame that has been begun.
+   *
+   * @param error What the senders are told.
+   */
+  clear(error: Error): void {
+    const lost = [...this.#leaving, ...this.#notes];
+    this.#notes = [];
+    this.#leaving = [];
+    for (const note of lost) note.settled?.(error);
+  }
+
+  #slice(bytes: Uint8Array): Uint8Array {
+    const whole = bytes.length <= MAX_CHUNK_BYTES;
+    this.#rest = whole ? null : bytes.subarray(MAX_CHUNK_BYTES);
+    return whole ? bytes : bytes.subarray(0, MAX_CHUNK_BYTES);
+  }
+}

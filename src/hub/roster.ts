@@ -1,0 +1,147 @@
+/**
+ * The roster: a hub's connections from their admission to the flush of their last byte, and what is
+ * told of them meanwhile.
+ *
+ * @module
+ */
+import { keepaliveFrame } from "../wire/control.ts";
+import { ALIVE_WINDOW_BEATS, RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
+import { Beats } from "./beats.ts";
+import type { Connection } from "./connection.ts";
+import type { ConnectionHome, Departure } from "./connection_home.ts";
+import { Drain } from "./drain.ts";
+import { Fanout } from "./fanout.ts";
+import { Joiner } from "./joiner.ts";
+import { EventLog } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import type { HubSettings } from "./options.ts";
+import type { PresenceEvent } from "./presence.ts";
+import { PresenceTable } from "./presence_table.ts";
+
+/** The connections of one hub. */
+export class Roster implements ConnectionHome {
+  readonly settings: HubSettings;
+  readonly log: EventLog;
+  readonly metrics: Metrics = new Metrics();
+  readonly joiner: Joiner = new Joiner();
+  readonly keepalive: Uint8Array;
+  /** Those that receive. */
+  readonly fanout: Fanout = new Fanout(this.joiner);
+  /** Those that have not ended, the evicted that say goodbye included. */
+  readonly drain: Drain = new Drain();
+  /** The tags. */
+  readonly tags: PresenceTable;
+  /** The most connections that receive at once. */
+  maxClients: number;
+  readonly #beats: Beats;
+  #stopping: Promise<void> | null = null;
+
+  /** @param settings The hub's settings. */
+  constructor(settings: HubSettings) {
+    this.settings = settings;
+    this.log = new EventLog(settings);
+    this.keepalive = keepaliveFrame(settings.keepaliveEvent);
+    this.tags = new PresenceTable(ALIVE_WINDOW_BEATS * settings.keepaliveMs);
+    this.maxClients = settings.maxClients;
+    this.#beats = new Beats(settings.clock, settings.keepaliveMs);
+  }
+
+  /** Whether it has begun to shut down. */
+  get stopping(): boolean {
+    return this.#stopping !== null;
+  }
+
+  /** Whether another connection would be one too many. */
+  get full(): boolean {
+    return this.fanout.size >= this.maxClients;
+  }
+
+  /**
+   * Registers a connection: from this turn on it misses nothing.
+   *
+   * @param connection The connection.
+   */
+  admit(connection: Connection): void {
+    this.metrics.judged(connection.judgement.verdict);
+    this.fanout.add(connection);
+    this.drain.add(connection);
+    this.#beats.add(connection);
+  }
+
+  wake(connection: Connection): void {
+    this.fanout.wake(connection);
+  }
+
+  arrived(connection: Connection): void {
+    const { id, tag, topics } = connection.identity;
+    this.tags.connected(tag, id, topics, this.settings.clock.now());
+    this.#tell(connection, { kind: "connected", verdict: connection.judgement.verdict });
+  }
+
+  left(connection: Connection): void {
+    this.fanout.delete(connection);
+  }
+
+  departed(connection: Connection, departure: Departure): void {
+    const { cause, write, greeted, abandoned, flushed } = departure;
+    this.#beats.delete(connection);
+    this.metrics.departed(cause);
+    if (abandoned) this.metrics.abandoned();
+    if (greeted) {
+      this.tags.disconnected(connection.identity.tag, connection.identity.id);
+      this.#tell(connection, { kind: "disconnected", cause, ...(write && { write }) });
+    }
+    this.drain.delete(connection, flushed && this.#bounded(flushed));
+  }
+
+  /**
+   * Ends every connection with a goodbye. A second call joins the first.
+   *
+   * @returns Settles when the last stream has ended.
+   */
+  stop(): Promise<void> {
+    if (this.#stopping === null) {
+      // Set first, so that nobody is admitted while the others are told.
+      this.#stopping = Promise.resolve().then(() => this.drain.empty());
+      for (const connection of this.fanout) connection.shutdown();
+    }
+    return this.#stopping;
+  }
+
+  /** A runtime that never says it has flushed must not hold a shutdown for ever. */
+  #bounded(flushed: Promise<unknown>): Promise<unknown> {
+    const { clock, writeTimeoutMs } = this.settings;
+    return new Promise((resolve) => {
+      const timer = clock.after(
+        Math.max(writeTimeoutMs, RESET_WRITE_TIMEOUT_MS),
+        () => resolve(null),
+      );
+      const settle = (): void => {
+        timer.cancel();
+        resolve(null);
+      };
+      flushed.then(settle, settle);
+    });
+  }
+
+  /** In a later microtask: never inside `publish`, the fan-out or a shutdown. */
+  #tell(
+    connection: Connection,
+    what: Pick<PresenceEvent, "kind" | "verdict" | "cause" | "write">,
+  ): void {
+    const { onPresence, clock, logger } = this.settings;
+    if (onPresence === null) return;
+    const { id, tag, topics } = connection.identity;
+    const event: PresenceEvent = {
+      at: clock.now(),
+      topics: topics ?? [],
+      epoch: this.log.epoch,
+      tag,
+      connection: id,
+      ...what,
+    };
+    Promise.resolve().then(() => onPresence(event)).catch((error: unknown) => {
+      logger.error(`The presence hook failed: ${String(error)}`);
+    });
+  }
+}
