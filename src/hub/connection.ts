@@ -4,10 +4,8 @@
  * @module
  */
 import { ConnectionGoneError } from "../errors.ts";
-import { resetFrame, type ResetReason } from "../wire/control.ts";
-import { RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
-import type { Timer } from "./clock.ts";
 import type { ConnectionHome, Identity } from "./connection_home.ts";
+import { Farewell } from "./farewell.ts";
 import { Feed } from "./feed.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import { Outbox } from "./outbox.ts";
@@ -31,6 +29,7 @@ export class Connection implements Peer {
   readonly #home: ConnectionHome;
   readonly #outbox = new Outbox();
   readonly #feed: Feed;
+  readonly #farewell = new Farewell();
   readonly #maySkip: boolean;
   #sink: Sink | null = null;
   #ready = false;
@@ -43,9 +42,6 @@ export class Connection implements Peer {
   #writing: FailedWrite = "frame";
   /** Since when bytes have waited and none was taken, on the monotonic clock; 0 when none wait. */
   #waitingSince: number;
-  #closing: ResetReason | null = null;
-  #saidGoodbye = false;
-  #deadline: Timer | null = null;
   #ended: DepartureCause | null = null;
 
   /**
@@ -93,12 +89,12 @@ export class Connection implements Peer {
   }
 
   left(): void {
-    if (this.#closing === null) this.#end("closed");
+    if (this.#farewell.reason === null) this.#end("closed");
     else this.#failFarewell();
   }
 
   failed(): void {
-    if (this.#closing === null) this.#end("dead", this.#writing);
+    if (this.#farewell.reason === null) this.#end("dead", this.#writing);
     else this.#failFarewell();
   }
 
@@ -110,7 +106,7 @@ export class Connection implements Peer {
    * @param frame The frame, just published.
    */
   offer(frame: Frame): void {
-    if (this.#closing !== null || this.#ended !== null) return;
+    if (this.#over) return;
     const outcome = this.#feed.offer(frame);
     if (outcome === "queued") this.#home.wake(this);
     else if (outcome === "full") this.#fallBehind(1);
@@ -124,7 +120,7 @@ export class Connection implements Peer {
 
   /** Owes the peer a keepalive. At most one waits. */
   beat(): void {
-    if (this.#closing !== null || this.#ended !== null) return;
+    if (this.#over) return;
     this.#keepaliveDue = true;
     this.flush();
   }
@@ -136,22 +132,24 @@ export class Connection implements Peer {
    * @param now The monotonic time.
    */
   check(now: number): void {
-    if (this.#closing !== null || this.#ended !== null) return;
-    if (this.#feed.overdue(now)) return this.#fallBehind(0);
+    // A hook that runs into a shutdown may still wait for a peer that has stopped.
+    if (this.#over && this.#stage !== "hooking") return;
+    if (!this.#over && this.#feed.overdue(now)) return this.#fallBehind(0);
     const { writeTimeoutMs } = this.#home.settings;
     if (this.#waitingSince === 0 || now - this.#waitingSince < writeTimeoutMs) return;
-    this.#end("dead", this.#waitingWrite());
+    this.#writing = this.#waitingWrite();
+    this.failed();
   }
 
   /** Ends the connection in good order and without a word: the application wants it so. */
   close(): void {
-    if (this.#closing === null) this.#end("closed");
+    if (!this.#over) this.#end("closed");
   }
 
   /** Sends what is owed, says goodbye, and ends; bounded by a running hook and the write timeout. */
   shutdown(): void {
-    if (this.#closing !== null || this.#ended !== null) return;
-    this.#closing = "shutdown";
+    if (this.#over) return;
+    this.#farewell.reason = "shutdown";
     this.#hook = null;
     if (this.#stage === "hook") this.#stage = "flow";
     if (this.#stage !== "hooking") this.#startFarewell();
@@ -165,15 +163,11 @@ export class Connection implements Peer {
    * @throws {ConnectionGoneError} When the connection ends first.
    */
   write(bytes: Uint8Array): Promise<void> {
-    const gone = this.#ended ?? (this.#closing === "slow" ? "evicted" : null);
-    const written = gone !== null
-      ? Promise.reject(new ConnectionGoneError(gone))
-      : new Promise<void>((resolve, reject) => {
-        this.#outbox.push(bytes, (error) => error === undefined ? resolve() : reject(error));
-        this.flush();
-      });
-    // Whoever awaits it sees the rejection; whoever does not must not end the process by it.
-    written.catch(() => {});
+    const gone = this.#ended ?? (this.#farewell.reason === "slow" ? "evicted" : null);
+    const written = gone === null
+      ? this.#outbox.promise(bytes)
+      : Promise.reject(new ConnectionGoneError(gone));
+    this.flush();
     return written;
   }
 
@@ -205,7 +199,7 @@ export class Connection implements Peer {
     const flowing = this.#stage === "flow" && !this.#feed.catching;
     if (flowing && this.#outbox.empty && !this.#keepaliveDue && !this.#idDue) {
       // The way of nearly every chunk: frames only, joined once for all who wait for the same.
-      if (this.#feed.queued === 0) return this.#farewell();
+      if (this.#feed.queued === 0) return this.#goodbye();
       this.#writing = "frame";
       return this.#outbox.cut([this.#home.joiner.join(this.#feed.dequeue())]);
     }
@@ -218,7 +212,7 @@ export class Connection implements Peer {
       this.#keepaliveDue = false;
     }
     if (room > 0) this.#putFrames(parts, room);
-    return parts.length === 0 ? this.#farewell() : this.#outbox.cut(parts);
+    return parts.length === 0 ? this.#goodbye() : this.#outbox.cut(parts);
   }
 
   #putFrames(parts: Uint8Array[], room: number): void {
@@ -243,8 +237,8 @@ export class Connection implements Peer {
       this.#greeted = true;
       this.#home.arrived(this);
     }
-    if (this.#saidGoodbye && !this.#outbox.midFrame) {
-      this.#end(this.#closing === "slow" ? "evicted" : "shutdown");
+    if (this.#farewell.said && !this.#outbox.midFrame) {
+      this.#end(this.#farewell.cause);
     } else if (this.#stage === "hook" && this.#outbox.empty) {
       this.#runHook();
     }
@@ -283,7 +277,7 @@ export class Connection implements Peer {
   #hookDone(): void {
     if (this.#ended !== null || this.#stage !== "hooking") return;
     this.#stage = "flow";
-    if (this.#closing !== null) this.#startFarewell();
+    if (this.#farewell.reason !== null) this.#startFarewell();
     else this.flush();
   }
 
@@ -295,7 +289,7 @@ export class Connection implements Peer {
 
   /** Leaves the fan-out and frees the queue at once; the farewell has 250 ms. */
   #evict(): void {
-    this.#closing = "slow";
+    this.#farewell.reason ??= "slow";
     this.#stage = "flow";
     this.#feed.clear();
     this.#outbox.clear(new ConnectionGoneError("evicted"));
@@ -306,29 +300,27 @@ export class Connection implements Peer {
   }
 
   #startFarewell(): void {
-    const { clock, writeTimeoutMs } = this.#home.settings;
-    const patience = this.#closing === "slow" ? 0 : writeTimeoutMs;
-    this.#deadline = clock.after(
-      Math.max(patience, RESET_WRITE_TIMEOUT_MS),
-      () => this.#failFarewell(),
-    );
+    this.#farewell.start(this.#home.settings, () => this.#failFarewell());
     this.flush();
   }
 
-  #farewell(): Uint8Array | null {
-    if (this.#closing === null || this.#saidGoodbye || this.#stage !== "flow") return null;
-    this.#saidGoodbye = true;
-    return resetFrame(this.#closing);
+  #goodbye(): Uint8Array | null {
+    return this.#stage === "flow" ? this.#farewell.say() : null;
   }
 
   #failFarewell(): void {
-    this.#end(this.#closing === "slow" ? "evicted" : "shutdown", "reset");
+    this.#end(this.#farewell.cause, "reset");
+  }
+
+  /** Whether it has ended, or is about to. */
+  get #over(): boolean {
+    return this.#farewell.reason !== null || this.#ended !== null;
   }
 
   #end(cause: DepartureCause, write?: FailedWrite): void {
     if (this.#ended !== null) return;
     this.#ended = cause;
-    this.#deadline?.cancel();
+    this.#farewell.cancel();
     this.#feed.clear();
     const orderly = write === undefined && !this.#outbox.midFrame;
     this.#outbox.clear(new ConnectionGoneError(cause));

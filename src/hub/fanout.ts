@@ -4,20 +4,12 @@
  * @module
  */
 import type { Connection } from "./connection.ts";
-import type { Joiner } from "./joiner.ts";
 import type { Frame } from "./ring.ts";
 import { Subscribers } from "./subscribers.ts";
 
 /** The connections that receive, and those that have something to hand over. */
 export class Fanout extends Subscribers<Connection> {
-  readonly #joiner: Joiner;
   #woken = new Set<Connection>();
-
-  /** @param joiner What is emptied when a turn is over. */
-  constructor(joiner: Joiner) {
-    super();
-    this.#joiner = joiner;
-  }
 
   /**
    * Offers a frame to those who listen to its topic.
@@ -43,6 +35,5 @@ export class Fanout extends Subscribers<Connection> {
     const woken = this.#woken;
     this.#woken = new Set();
     for (const connection of woken) connection.flush();
-    this.#joiner.clear();
   }
 }

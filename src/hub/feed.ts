@@ -178,7 +178,9 @@ export class Feed {
     let given = 0;
     let more = false;
     for (const frame of log.matching(this.#position, this.#topics)) {
-      more = room <= 0 || (parts.length > 0 && frame.bytes.length > room);
+      const fits = parts.length === 0 || frame.bytes.length <= room ||
+        (given === 0 && frame.bytes.length > MAX_CHUNK_BYTES);
+      more = room <= 0 || !fits;
       if (more) break;
       parts.push(frame.bytes);
       room -= frame.bytes.length;

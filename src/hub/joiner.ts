@@ -36,16 +36,12 @@ export class Joiner {
     const known = joined.find((entry) => same(entry.frames, frames));
     if (known !== undefined) return known.bytes;
     const bytes = joinBytes(frames.map((frame) => frame.bytes));
+    if (this.#byLast.size === 0) queueMicrotask(() => this.#byLast.clear());
     if (joined.length < SAME_END) {
       joined.push({ frames: frames.slice(), bytes });
       this.#byLast.set(last, joined);
     }
     return bytes;
-  }
-
-  /** Forgets what it joined. */
-  clear(): void {
-    if (this.#byLast.size > 0) this.#byLast.clear();
   }
 }
 

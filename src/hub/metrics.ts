@@ -161,7 +161,10 @@ export class Metrics {
  */
 export function openMetrics(metrics: HubMetrics): string {
   const { writeDelay } = metrics;
-  const le = (bound: number): string => bound === Infinity ? "+Inf" : String(bound);
+  const le = (bound: number): string => {
+    if (bound === Infinity) return "+Inf";
+    return Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
+  };
   return [
     ...gauge("clients", "Clients connected.", metrics.clients),
     ...gauge("queued_frames", "Frames waiting, summed over the clients.", metrics.queuedFrames),

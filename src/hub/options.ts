@@ -113,7 +113,7 @@ export interface HubSettings {
   readonly clock: Clock;
 }
 
-/** What `serve` refuses, or what a timer cannot hold: a month in milliseconds. */
+/** The longest wait that a timer holds: about 25 days in milliseconds. */
 const MAX_MS = 2_147_483_647;
 const DEFAULT_CLIENT_BUFFER_BYTES = 4 * MAX_FRAME_BYTES;
 const LAG_WRITE_TIMEOUT_FLOOR_MS = 60_000;
@@ -135,7 +135,7 @@ export function readOptions(options: HubOptions): HubSettings {
   const clientBuffer = whole("clientBuffer", options.clientBuffer, 1);
   const clientBufferBytes = whole("clientBufferBytes", options.clientBufferBytes, MAX_FRAME_BYTES);
   const maxClients = cap(options.maxClients ?? 0);
-  const keepaliveMs = whole("keepaliveMs", options.keepaliveMs, 1, MAX_MS) ?? KEEPALIVE_MS;
+  const keepaliveMs = whole("keepaliveMs", options.keepaliveMs, 1, MAX_MS - 1) ?? KEEPALIVE_MS;
   const keepaliveEvent = eventName(options.keepaliveEvent ?? KEEPALIVE_EVENT);
   const reconnectDelayMs = whole("reconnectDelayMs", options.reconnectDelayMs, 1, MAX_MS);
   const reconnectJitterMs = whole("reconnectJitterMs", options.reconnectJitterMs, 0, MAX_MS);
@@ -167,7 +167,7 @@ export function readOptions(options: HubOptions): HubSettings {
       `it is ${writeTimeoutMs}, it must be above keepaliveMs, ${keepaliveMs}`,
     );
   }
-  const patience = WRITE_TIMEOUT_BEATS * keepaliveMs;
+  const patience = Math.min(WRITE_TIMEOUT_BEATS * keepaliveMs, MAX_MS);
   return {
     maxEvents,
     ttlMs: ttlMs ?? Infinity,
@@ -214,6 +214,7 @@ export function cap(value: number): number {
 
 function eventName(name: string): string {
   if (/[\r\n\0]/.test(name)) throw new ConfigError("keepaliveEvent", "it holds CR, LF or NUL");
+  if (!name.isWellFormed()) throw new ConfigError("keepaliveEvent", "it holds a lone surrogate");
   return name;
 }
 

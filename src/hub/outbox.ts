@@ -46,6 +46,19 @@ export class Outbox {
   }
 
   /**
+   * Adds a frame whose sender waits for it.
+   *
+   * @param bytes Its bytes.
+   * @returns Settles when the runtime has taken them.
+   * @throws What {@linkcode clear} was given, when they never will be.
+   */
+  promise(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.push(bytes, (error) => error === undefined ? resolve() : reject(error));
+    });
+  }
+
+  /**
    * Moves frames into a chunk.
    *
    * @param parts The chunk being made.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import type { Frame } from "./ring.ts";
 
 /** A bounded queue of frames. */
@@ -55,7 +56,8 @@ export class FrameQueue {
    * Takes frames from the front.
    *
    * @param room How many bytes they may have together.
-   * @param first Whether the first is taken whatever its size.
+   * @param first Whether the first is taken whatever its size. One larger than a chunk always is:
+   * waiting for a chunk with enough room, it would wait for ever.
    * @returns The frames, oldest first.
    */
   take(room: number, first: boolean): readonly Frame[] {
@@ -86,7 +88,8 @@ export class FrameQueue {
     let bytes = 0;
     for (const frame of this.#frames) {
       bytes += frame.bytes.length;
-      if (bytes > room && !(first && count === 0)) break;
+      const anyway = count === 0 && (first || frame.bytes.length > MAX_CHUNK_BYTES);
+      if (bytes > room && !anyway) break;
       count++;
     }
     return count;

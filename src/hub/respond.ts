@@ -77,11 +77,17 @@ function open(
   const hello = helloOf(roster, judgement, identity.id, options.repair !== undefined);
   const jitter = Math.floor(Math.random() * (settings.reconnectJitterMs + 1));
   const opening = joinBytes([encodeRetry(settings.reconnectDelayMs + jitter), helloFrame(hello)]);
+  // Async, so that a refused name or payload is a rejection like any other; the data is read at once.
+  const writeEvent = async (name: string, data: string | Uint8Array): Promise<void> => {
+    checkEventName(name, settings.keepaliveEvent);
+    await connection.write(encodeFrame(null, name, data));
+  };
   const writer: Writer = {
-    // An async function, so that a refused name or payload is a rejection like any other.
-    event: async (name, data) => {
-      checkEventName(name, settings.keepaliveEvent);
-      await connection.write(encodeFrame(null, name, data));
+    event(name, data) {
+      const written = writeEvent(name, data);
+      // Whoever awaits it sees the rejection; whoever does not must not end the process by it.
+      written.catch(() => {});
+      return written;
     },
   };
   const hook = hookOf(options, identity.topics ?? [], hello, writer, (bytes) => {

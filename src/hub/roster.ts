@@ -26,7 +26,7 @@ export class Roster implements ConnectionHome {
   readonly joiner: Joiner = new Joiner();
   readonly keepalive: Uint8Array;
   /** Those that receive. */
-  readonly fanout: Fanout = new Fanout(this.joiner);
+  readonly fanout: Fanout = new Fanout();
   /** Those that have not ended, the evicted that say goodbye included. */
   readonly drain: Drain = new Drain();
   /** The tags. */

@@ -63,9 +63,9 @@ export function keepaliveFrame(event: string): Uint8Array {
  * @param lag The hole.
  * @returns The bytes of both. The comment is left out when the number cannot be known.
  */
-export function lagFrames(lag: Lag): Uint8Array {
-  const frame = encodeFrame(null, CONTROL.lag, JSON.stringify(lag));
-  return lag.missed === null ? frame : joinBytes([encodeComment(`dropped ${lag.missed}`), frame]);
+export function lagFrames({ missed, from, to }: Lag): Uint8Array {
+  const frame = encodeFrame(null, CONTROL.lag, JSON.stringify({ missed, from, to }));
+  return missed === null ? frame : joinBytes([encodeComment(`dropped ${missed}`), frame]);
 }
 
 /**

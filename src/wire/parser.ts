@@ -9,6 +9,9 @@
 import { ProtocolError } from "../errors.ts";
 import { MAX_BUFFER_BYTES } from "./timing.ts";
 
+const LF = 10;
+const BOM = 0xfeff;
+
 /** One dispatched event. */
 export interface ParsedEvent {
   /** The `event:` field; `""` when there was none, which a browser calls `message`. */
@@ -55,8 +58,12 @@ export interface ParserOptions {
 export class Parser {
   readonly #handlers: ParserHandlers;
   readonly #max: number;
-  /** One decoder per connection: it joins characters split over chunks and strips one BOM. */
-  readonly #decoder = new TextDecoder();
+  /**
+   * One decoder per connection, for it joins characters split over chunks. The BOM is ours to strip:
+   * some runtimes' decoders strip one at the start of every chunk.
+   */
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #atStart = true;
   /** The pieces of a line that has not ended yet: joined once, so that a long line stays linear. */
   #pieces: string[] = [];
   #held = 0;
@@ -86,7 +93,9 @@ export class Parser {
     const text = this.#decoder.decode(bytes, { stream: true });
     if (text.length === 0) return;
     let at = 0;
-    if (this.#afterCr && text.charCodeAt(0) === 10) at = 1;
+    if (this.#atStart && text.charCodeAt(0) === BOM) at = 1;
+    else if (this.#afterCr && text.charCodeAt(0) === LF) at = 1;
+    this.#atStart = false;
     this.#afterCr = false;
     let cr = text.indexOf("\r", at);
     let lf = text.indexOf("\n", at);
@@ -105,11 +114,17 @@ export class Parser {
     if (at < text.length) this.#hold(text.slice(at));
   }
 
+  /** What was held of a line counts as long as it does not end, whatever the line is. */
   #finishLine(text: string, from: number, to: number): string {
-    if (this.#pieces.length === 0) return text.slice(from, to);
-    this.#pieces.push(text.slice(from, to));
+    this.#grow(to - from);
+    const end = text.slice(from, to);
+    if (this.#pieces.length === 0) {
+      this.#held -= end.length;
+      return end;
+    }
+    this.#pieces.push(end);
     const line = this.#pieces.join("");
-    this.#held -= line.length - (to - from);
+    this.#held -= line.length;
     this.#pieces = [];
     return line;
   }

@@ -43,7 +43,10 @@ export function hasUnsafeCharacter(text: string): boolean {
  */
 export function forLog(text: string, maxBytes = 128): string {
   // Cut first: a request's value may be megabytes long, and a regular expression reads all of it.
-  const clean = text.slice(0, maxBytes * 2).replace(UNSAFE_ALL, "").toWellFormed();
+  const piece = text.slice(0, 2 * maxBytes);
+  // The cut may have halved a pair; what was halved before is shown as such.
+  const halved = piece.length < text.length && /[\ud800-\udbff]$/.test(piece);
+  const clean = (halved ? piece.slice(0, -1) : piece).toWellFormed().replace(UNSAFE_ALL, "");
   const { read } = encoder.encodeInto(clean, new Uint8Array(maxBytes));
   return clean.slice(0, read);
 }
