@@ -111,10 +111,14 @@ async function differences(
   if (asked.subjects.length === 0) return { changed: [], removed: [] };
   if (asked.epoch !== home.versionEpoch()) return null;
   try {
-    return compare(
-      asked.subjects,
-      await resolve(asked.subjects, { request, signal: request.signal }),
-    );
+    // Read only by a resolver that wants it: on Deno the mere reading has a price.
+    const context = {
+      request,
+      get signal(): AbortSignal {
+        return request.signal;
+      },
+    };
+    return compare(asked.subjects, await resolve(asked.subjects, context));
   } catch (error) {
     home.failed(error);
     return null;

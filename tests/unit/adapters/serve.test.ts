@@ -1,0 +1,84 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { serveBun } from "../../../src/adapters/bun.ts";
+import { serveDeno } from "../../../src/adapters/deno.ts";
+import { serveNode } from "../../../src/adapters/node.ts";
+import type { FetchHandler, ListenOptions, RunningServer } from "../../../src/adapters/server.ts";
+import { createHub } from "../../../src/hub/hub.ts";
+import type { Hub } from "../../../src/hub/types.ts";
+import { eventually } from "../../support/poll.ts";
+import { test } from "../../support/test.ts";
+
+type Serve = (handler: FetchHandler, options: ListenOptions) => Promise<RunningServer>;
+
+/** What this runtime has: the Node adapter works on each. */
+const servers: [string, Serve][] = [["serveNode", serveNode]];
+if ("Deno" in globalThis) servers.push(["serveDeno", serveDeno]);
+if ("Bun" in globalThis) servers.push(["serveBun", serveBun]);
+
+const GOODBYE = 'event: sse:reset\ndata: {"reason":"shutdown"}\n\n';
+const local = { port: 0, hostname: "127.0.0.1" };
+const quiet = { error: () => {} };
+
+async function streams(hub: Hub, server: RunningServer, count: number): Promise<Promise<string>[]> {
+  const responses = await Promise.all(Array.from({ length: count }, () => fetch(server.url)));
+  await eventually(() => hub.clientCount === count, { what: `${count} clients` });
+  return responses.map((response) => response.text());
+}
+
+for (const [name, serve] of servers) {
+  test(`${name}: every client has its last event and the goodbye when shutdown settles`, async () => {
+    const hub = createHub();
+    const server = await serve(hub.handler, { hub, ...local });
+    const texts = await streams(hub, server, 20);
+    hub.publish({ data: "last" });
+    await server.shutdown();
+    for (const text of await Promise.all(texts)) {
+      assert(text.endsWith(`data: last\n\n${GOODBYE}`), text);
+    }
+    await assertRejects(() => fetch(server.url));
+  });
+
+  test(`${name}: the hub is given what the runtime says of a request`, async () => {
+    const hosts: object[] = [];
+    const handler = (_: Request, host: object): Response => {
+      hosts.push(host);
+      return new Response("ok");
+    };
+    const server = await serve(handler, local);
+    await (await fetch(server.url)).text();
+    await server.shutdown();
+    const known = { serveDeno: "completed", serveBun: "timeout", serveNode: "outgoing" }[name];
+    assert(known !== undefined && hosts.every((host) => known in host), Object.keys(hosts).join());
+  });
+
+  test(`${name}: a handler that throws is answered with 500 internal`, async () => {
+    const handler = (): Response => {
+      throw new Error("boom");
+    };
+    const server = await serve(handler, { ...local, logger: quiet });
+    const response = await fetch(server.url);
+    assertEquals([response.status, (await response.json()).code], [500, "internal"]);
+    await server.shutdown();
+  });
+
+  test(`${name}: a port that is taken makes it reject`, async () => {
+    const first = await serve(() => new Response(), local);
+    await assertRejects(() => serve(() => new Response(), { ...local, port: first.port }));
+    await first.shutdown();
+  });
+
+  test(`${name}: a stream that no hub ends is cut after shutdownMs`, async () => {
+    const body = new ReadableStream<Uint8Array>({ start: (c) => c.enqueue(new Uint8Array(1)) });
+    const server = await serve(() => new Response(body), { ...local, shutdownMs: 20 });
+    const reader = (await fetch(server.url)).body?.getReader();
+    await reader?.read();
+    const next = reader?.read().then(({ done }) => done ? "ended" : "more", () => "cut");
+    await server.shutdown();
+    assert(await next !== "more");
+  });
+}
+
+test("a server for another runtime says so", async () => {
+  const other: Serve = "Deno" in globalThis ? serveBun : serveDeno;
+  await assertRejects(() => other(() => new Response(), local), Error, "another runtime");
+});

@@ -1,0 +1,78 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import {
+  fixtureFlags,
+  type FixtureOptions,
+  hubOptions,
+  parseFixtureArguments,
+} from "../../../src/testing/fixture/options.ts";
+import { readOptions } from "../../../src/hub/options.ts";
+import { test } from "../../support/test.ts";
+
+test("without flags it binds a free port of 127.0.0.1, drives directly, and keeps every default", () => {
+  assertEquals(parseFixtureArguments([]), {
+    hostname: "127.0.0.1",
+    port: 0,
+    direct: true,
+    stopWithStdin: false,
+    options: {},
+  });
+  const settings = readOptions(hubOptions({}));
+  assertEquals(
+    [settings.maxEvents, settings.ttlMs, settings.replyMaxEvents, settings.clientBuffer],
+    [1024, 600_000, 256, 4096],
+  );
+});
+
+test("every settings object comes back from the flags it is written as", () => {
+  const count = fc.nat();
+  const settings = fc.record({
+    keepaliveMs: count,
+    replayEvents: count,
+    replayTtlMs: count,
+    replayBytes: count,
+    replyMax: count,
+    clientBuffer: count,
+    clientBufferBytes: count,
+    maxClients: count,
+    writeTimeoutMs: count,
+    slow: fc.constantFrom("reset" as const, "lag" as const),
+  }, { requiredKeys: [] });
+  fc.assert(fc.property(settings, (options: FixtureOptions) => {
+    assertEquals({ ...parseFixtureArguments(fixtureFlags(options)).options }, { ...options });
+  }));
+});
+
+test("a small ring takes its reply cap along, so that it stands alone on a command line", () => {
+  assertEquals(readOptions(hubOptions({ replayEvents: 8 })).replyMaxEvents, 8);
+  assertEquals(readOptions(hubOptions({ replayEvents: 0 })).replyMaxEvents, 0);
+});
+
+test("an address and the Node switch are read", () => {
+  const parsed = parseFixtureArguments(["--addr", "127.0.0.2:8080", "--direct", "off"]);
+  assertEquals([parsed.hostname, parsed.port, parsed.direct], ["127.0.0.2", 8080, false]);
+});
+
+test("a flag of a later release is refused by name, not ignored", () => {
+  for (const flag of ["--journal", "--relay", "--origin", "--tickets"]) {
+    assertThrows(() => parseFixtureArguments([flag, "x"]), TypeError, `Cannot use ${flag}: this`);
+  }
+});
+
+test("an unknown flag, a missing value and a value out of bounds are refused", () => {
+  const refused: [string[], string][] = [
+    [["--nonsense", "1"], "--nonsense"],
+    [["--max-clients"], "its value is missing"],
+    [["--max-clients", "-1"], "a whole number"],
+    [["--max-clients", "1.5"], "a whole number"],
+    [["--max-clients", ""], "a whole number"],
+    [["--slow", "down"], "reset or lag"],
+    [["--direct", "yes"], "on or off"],
+    [["--addr", "8080"], "HOST:PORT"],
+    [["--addr", "127.0.0.1:70000"], "HOST:PORT"],
+    [["--addr", "127.0.0.1:x"], "a whole number"],
+  ];
+  for (const [argv, message] of refused) {
+    assertThrows(() => parseFixtureArguments(argv), TypeError, message);
+  }
+});
