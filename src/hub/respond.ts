@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { TopicError } from "../errors.ts";
+import { ConnectionGoneError, TopicError } from "../errors.ts";
 import { helloFrame, snapshotFrame } from "../wire/control.ts";
 import { checkEventName, encodeFrame, encodeRetry, joinBytes } from "../wire/frame.ts";
 import type { Hello } from "../wire/hello.ts";
@@ -95,7 +95,10 @@ function open(
   });
   const logged = hook && (() =>
     hook().catch((error: unknown) => {
-      settings.logger.error(`A connect hook failed: ${String(error)}`);
+      // That its client left while it wrote is no fault of a hook.
+      if (!(error instanceof ConnectionGoneError)) {
+        settings.logger.error(`A connect hook failed: ${String(error)}`);
+      }
       throw error;
     }));
   const connection = new Connection(roster, identity, judgement, opening, logged);

@@ -1,0 +1,158 @@
+/**
+ * The demo's server: the page, its stream, and what its buttons do.
+ *
+ * @module
+ */
+import { Feed, STATUS_TOPIC, TOPICS } from "./feed.ts";
+import { isLoopback, isSameOrigin, PAGE_HEADERS } from "./guard.ts";
+import { cpuMeter, delayMeter, readMemory } from "./machine.ts";
+
+const SAMPLE_MS = 500;
+const STATUS_MS = 1000;
+
+/** A burst goes out in batches: 2.5 MiB each 100 ms at most, which a page that reads can follow. */
+const BATCH = 250;
+const BATCH_GAP_MS = 100;
+const MAX_BURST_EVENTS = 4000;
+const MAX_BURST_EVENT_BYTES = 10_240;
+const MAX_BODY_BYTES = 256;
+
+const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "/": ["index.html", "text/html; charset=utf-8"],
+  "/style.css": ["style.css", "text/css; charset=utf-8"],
+  "/page.js": ["page.js", "text/javascript; charset=utf-8"],
+  "/stream.js": ["stream.js", "text/javascript; charset=utf-8"],
+  "/parser.js": ["parser.js", "text/javascript; charset=utf-8"],
+  "/ledger.js": ["ledger.js", "text/javascript; charset=utf-8"],
+  "/chart.js": ["chart.js", "text/javascript; charset=utf-8"],
+  "/experiments.js": ["experiments.js", "text/javascript; charset=utf-8"],
+  "/view.js": ["view.js", "text/javascript; charset=utf-8"],
+  "/icon.svg": ["icon.svg", "image/svg+xml"],
+  "/favicon.ico": ["icon.svg", "image/svg+xml"],
+};
+
+/** The demo: measuring and publishing from the moment it is made, until `shutdown`. */
+export class Demo {
+  readonly #feed = new Feed();
+  readonly #stopping = new AbortController();
+  readonly #hostname: string;
+  #bursting = false;
+
+  /** @param hostname The name it is bound to; on a loopback one only loopback names are answered. */
+  constructor(hostname: string) {
+    this.#hostname = hostname;
+    this.#measure();
+  }
+
+  /**
+   * Stops measuring, and says goodbye to every page.
+   *
+   * @param options `signal` ends the waiting early.
+   * @returns Settles when the last stream has ended.
+   */
+  shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    this.#stopping.abort();
+    return this.#feed.hub.shutdown(options);
+  }
+
+  /**
+   * Answers a request.
+   *
+   * @param request The request.
+   * @param info What Deno says about it; the hub uses it to know when a goodbye has been sent.
+   * @returns The answer.
+   */
+  async fetch(request: Request, info?: unknown): Promise<Response> {
+    const { hostname, pathname } = new URL(request.url);
+    // A name that somebody else's DNS points at this machine would make their page our own.
+    if (isLoopback(this.#hostname) && !isLoopback(hostname)) return refuse(403, "host");
+    const file = FILES[pathname];
+    if (file !== undefined && request.method === "GET") return await sendFile(...file);
+    if (pathname === "/events") return this.#events(request, info);
+    if (request.method !== "POST") return refuse(404, "not_found");
+    if (!isSameOrigin(request)) return refuse(403, "same_origin");
+    switch (pathname) {
+      case "/alive":
+        return this.#feed.hub.aliveHandler(request);
+      case "/burst":
+        return await this.#burst(request);
+      case "/restart":
+        return Response.json({ epoch: this.#feed.restart() });
+      default:
+        return refuse(404, "not_found");
+    }
+  }
+
+  /** The stream: this is all that it takes. */
+  #events(request: Request, host: unknown): Response {
+    const response = this.#feed.hub.serve(request, {
+      host,
+      topics: [...TOPICS, STATUS_TOPIC],
+      clientTag: request.headers.get("SSE-Client"),
+      onConnect: (writer) => writer.event(STATUS_TOPIC, this.#feed.status()),
+    });
+    // Without "no-store" Chromium takes in some 64 MB that the page has not read (with it, about 9),
+    // so that a stalled reader would look to the hub like one that reads.
+    response.headers.set("Cache-Control", "no-store, no-transform");
+    return response;
+  }
+
+  #measure(): void {
+    const cpu = cpuMeter();
+    const delay = delayMeter();
+    const samples = setInterval(() => {
+      this.#feed.publish("cpu", cpu());
+      this.#feed.publish("memory", readMemory());
+      this.#feed.publish("delay", delay.read());
+    }, SAMPLE_MS);
+    const status = setInterval(() => this.#feed.publishStatus(), STATUS_MS);
+    this.#stopping.signal.addEventListener("abort", () => {
+      clearInterval(samples);
+      clearInterval(status);
+      delay.stop();
+    });
+  }
+
+  /** Publishes `count` events of about `size` bytes; one burst at a time. */
+  async #burst(request: Request): Promise<Response> {
+    const asked = await readBurst(request);
+    if (asked === null) return refuse(400, "burst");
+    if (this.#bursting) return refuse(409, "burst_running");
+    this.#bursting = true;
+    try {
+      const pad = "~".repeat(asked.size);
+      for (let i = 1; i <= asked.count && !this.#stopping.signal.aborted; i++) {
+        this.#feed.publish("burst", { i, of: asked.count, pad });
+        if (i % BATCH === 0) await new Promise((resolve) => setTimeout(resolve, BATCH_GAP_MS));
+      }
+    } finally {
+      this.#bursting = false;
+    }
+    return Response.json({ count: asked.count, n: this.#feed.published("burst") });
+  }
+}
+
+async function readBurst(request: Request): Promise<{ count: number; size: number } | null> {
+  if (request.headers.get("Content-Type") !== "application/json") return null;
+  const length = request.headers.get("Content-Length");
+  if (length === null || Number(length) > MAX_BODY_BYTES) return null;
+  const { count, size = 0 } = await request.json().catch(() => null) ?? {};
+  const inBounds = (value: unknown, least: number, most: number): value is number =>
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+  if (!inBounds(count, 1, MAX_BURST_EVENTS) || !inBounds(size, 0, MAX_BURST_EVENT_BYTES)) {
+    return null;
+  }
+  return { count, size };
+}
+
+async function sendFile(file: string, type: string): Promise<Response> {
+  const body = await Deno.readFile(new URL(`./page/${file}`, import.meta.url));
+  return new Response(body, { headers: { ...PAGE_HEADERS, "Content-Type": type } });
+}
+
+function refuse(status: number, code: string): Response {
+  return Response.json({ error: `Cannot answer: ${code}`, code }, {
+    status,
+    headers: { "X-Content-Type-Options": "nosniff" },
+  });
+}

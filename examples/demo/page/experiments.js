@@ -1,0 +1,197 @@
+// @ts-check
+/** The buttons: each starts an experiment, and says what came of it from the page's own books. */
+import { byId, count, log, outcome, shortCursor } from "./view.js";
+
+const CUT_MS = 2000;
+const OFFLINE_MS = 10_000;
+const STALL_MS = 8000;
+const BURST = { count: 500, size: 0 };
+const FLOOD = { count: 4000, size: 10_240 };
+/** An experiment that has had no answer for so long is given up. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * @typedef {{ published: number, received: number, missed: number, replayed: number }} Sums
+ * @typedef {{ sums: Sums, burst: Sums, lagged: number, hellos: number }} Books
+ * @typedef {{ button: HTMLElement, startedAt: number, ms: number, before: Books,
+ *   answer: () => string | null }} Experiment
+ * @typedef {{ hellos: number, verdict: string, epoch: string }} Settled
+ */
+
+export class Experiments {
+  /**
+   * @param {import("./stream.js").Stream} stream
+   * @param {() => Books} books What has been counted so far.
+   * @param {() => Settled} settled The connection up to which the books are settled.
+   * @param {() => number} lastBurst The counter of the last burst event that is accounted for.
+   */
+  constructor(stream, books, settled, lastBurst) {
+    this.stream = stream;
+    this.books = books;
+    this.settled = settled;
+    this.lastBurst = lastBurst;
+    /** @type {Set<Experiment>} */
+    this.running = new Set();
+    this.bind("cut", () => this.leave("cut", CUT_MS, "the button: cut"));
+    this.bind("offline", () => this.leave("offline", OFFLINE_MS, "the button: offline"));
+    this.bind("burst", () => this.burst());
+    this.bind("stall", () => this.stall());
+    this.bind("restart", () => this.restart());
+  }
+
+  /** Writes progress and outcomes; called several times a second. */
+  tick() {
+    const now = performance.now();
+    for (const experiment of this.running) {
+      const { button, startedAt, ms } = experiment;
+      const done = Math.min(1, (now - startedAt) / ms);
+      button.style.setProperty("--done", done.toFixed(3));
+      let text = experiment.answer();
+      if (text === null && now - startedAt > PATIENCE_MS) text = "No answer within a minute.";
+      if (text !== null) this.finish(experiment, text);
+    }
+  }
+
+  /**
+   * @param {string} id
+   * @param {() => void} press
+   */
+  bind(id, press) {
+    const button = byId(id);
+    button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") !== "true") press();
+    });
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} ms How long its effect lasts.
+   * @param {(before: Books) => string | null} answer What came of it; null as long as it runs.
+   * @returns {Experiment}
+   */
+  begin(id, ms, answer) {
+    const before = this.books();
+    const button = byId(id);
+    button.setAttribute("aria-disabled", "true");
+    const experiment = {
+      button,
+      startedAt: performance.now(),
+      ms,
+      before,
+      answer: () => answer(before),
+    };
+    this.running.add(experiment);
+    return experiment;
+  }
+
+  /**
+   * @param {Experiment} experiment
+   * @param {string} text
+   */
+  finish(experiment, text) {
+    this.running.delete(experiment);
+    experiment.button.removeAttribute("aria-disabled");
+    experiment.button.style.removeProperty("--done");
+    outcome(text);
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} ms
+   * @param {string} why
+   */
+  leave(id, ms, why) {
+    if (this.stream.state !== "open") return outcome("There is no open stream to cut.");
+    const startedAt = performance.now();
+    this.begin(id, ms, (before) => {
+      const { hellos, verdict } = this.settled();
+      if (hellos <= before.hellos) return null;
+      const away = ((performance.now() - startedAt) / 1000).toFixed(1);
+      const { replayed, missed } = difference(this.books().sums, before.sums);
+      return `Away for ${away} s: ${verdict}. ${count(replayed)} replayed, ${
+        count(missed)
+      } missed.`;
+    });
+    this.stream.cut(ms, why);
+  }
+
+  async burst() {
+    let last = Infinity;
+    const experiment = this.begin("burst", 1000, (before) => {
+      if (this.lastBurst() < last) return null;
+      const { published, received, missed } = difference(this.books().burst, before.burst);
+      return `Burst: ${count(published)} published, ${count(received)} received, ` +
+        `${count(missed)} missed.`;
+    });
+    const reply = await post("/burst", BURST);
+    if (reply.ok) last = reply.body.n;
+    else this.finish(experiment, `No burst: ${reply.error}.`);
+  }
+
+  async stall() {
+    if (this.stream.state !== "open") return outcome("There is no open stream to stall.");
+    let last = Infinity;
+    const experiment = this.begin("stall", STALL_MS, (before) => {
+      if (this.stream.isStalled || this.lastBurst() < last) return null;
+      const now = this.books();
+      const { received, missed } = difference(now.sums, before.sums);
+      const told = now.lagged - before.lagged;
+      const { hellos, verdict } = this.settled();
+      const again = hellos > before.hellos ? ` The stream came back: ${verdict}.` : "";
+      return `Stalled for ${STALL_MS / 1000} s: ${count(received)} received late, ` +
+        `${count(missed)} missed; the hub told of ${count(told)}.${again}`;
+    });
+    this.stream.stall(STALL_MS);
+    log(`The reader stalls for ${STALL_MS / 1000} s under ${count(FLOOD.count)} events.`);
+    const reply = await post("/burst", FLOOD);
+    if (reply.ok) last = reply.body.n;
+    else this.finish(experiment, `No flood: ${reply.error}.`);
+  }
+
+  async restart() {
+    let epoch = "";
+    const experiment = this.begin("restart", 3000, (before) => {
+      const settled = this.settled();
+      if (epoch === "" || settled.epoch !== epoch) return null;
+      const { missed } = difference(this.books().sums, before.sums);
+      return `New hub: ${settled.verdict}. The epoch is ${shortCursor(epoch)}, ` +
+        `${count(missed)} missed before we were back.`;
+    });
+    const reply = await post("/restart", {});
+    if (reply.ok) epoch = reply.body.epoch;
+    else this.finish(experiment, `No restart: ${reply.error}.`);
+  }
+}
+
+/**
+ * @param {Sums} now
+ * @param {Sums} before
+ * @returns {Sums}
+ */
+function difference(now, before) {
+  return {
+    published: now.published - before.published,
+    received: now.received - before.received,
+    missed: now.missed - before.missed,
+    replayed: now.replayed - before.replayed,
+  };
+}
+
+/**
+ * @param {string} url
+ * @param {object} body
+ * @returns {Promise<{ ok: true, body: { n: number, epoch: string } } | { ok: false, error: string }>}
+ */
+async function post(url, body) {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const answer = await response.json();
+    return response.ok ? { ok: true, body: answer } : { ok: false, error: answer.code };
+  } catch {
+    return { ok: false, error: "the server does not answer" };
+  }
+}

@@ -1,0 +1,303 @@
+// @ts-check
+/** The demo's page: it reads the stream, keeps the books, and shows both. */
+import { Chart, readPalette } from "./chart.js";
+import { Experiments } from "./experiments.js";
+import { Ledger } from "./ledger.js";
+import { Stream } from "./stream.js";
+import {
+  byId,
+  count,
+  log,
+  shortCursor,
+  showConnections,
+  showTags,
+  showTopics,
+  write,
+} from "./view.js";
+
+const TOPICS = ["cpu", "memory", "delay", "burst"];
+const GIB = 2 ** 30;
+const DRAW_MS = 100;
+const TICK_MS = 250;
+
+const tag = nickname();
+const ledger = new Ledger(TOPICS);
+/** @type {import("./view.js").Connection[]} Newest first. */
+const connections = [];
+const seen = { hellos: 0, keepalives: 0, slow: 0, shutdown: 0, lags: 0, lagged: 0 };
+/** The connection on which the noted claim came, and the last one whose claim was settled. */
+let claimed = { hellos: 0, verdict: "", epoch: "" };
+let settled = claimed;
+let waitUntil = 0;
+/** What the server's clock is ahead of ours, as far as the least delayed event shows. */
+let skew = -Infinity;
+/** @type {Map<string, number>} By topic, what was missed since the last point of its chart. */
+const holes = new Map();
+/** @type {Map<string, number>} Who was here, with how many connections. */
+let present = new Map();
+let changed = true;
+
+const chartOf = (
+  /** @type {string} */ id,
+  /** @type {import("./chart.js").ChartOptions} */ options,
+) => new Chart(/** @type {HTMLCanvasElement} */ (byId(`${id}-chart`)), options);
+const whole = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
+const charts = {
+  cpu: chartOf("cpu", { kind: "line", floor: 1, max: 100, tick: whole }),
+  memory: chartOf("memory", { kind: "line", floor: 1, tick: whole }),
+  delay: chartOf("delay", { kind: "line", floor: 4, tick: whole }),
+  rate: chartOf("rate", {
+    kind: "bars",
+    log: true,
+    floor: 100,
+    tick: (value) => value >= 1000 ? `${value / 1000}k` : String(value),
+  }),
+};
+
+const stream = new Stream({
+  url: "/events",
+  headers: { "SSE-Client": tag },
+  onState(_state, ms) {
+    waitUntil = performance.now() + ms;
+    changed = true;
+  },
+  onHello(hello, presented) {
+    seen.hellos++;
+    // The least delay is measured anew: the server may be another machine by now.
+    skew = -Infinity;
+    const { verdict, resumed, epoch, floor, head } = hello;
+    const counts = { replayed: 0, missed: 0, ended: "" };
+    connections.unshift({
+      at: new Date(),
+      verdict,
+      resumed,
+      presented,
+      epoch,
+      floor,
+      head,
+      ...counts,
+    });
+    changed = true;
+    log(
+      `Hello: ${verdict}. We presented ${
+        shortCursor(presented)
+      }, the hub holds ${floor} … ${head}.`,
+    );
+  },
+  onFrame: receive,
+  onCursor: settle,
+  onKeepalive() {
+    seen.keepalives++;
+    // An acknowledgement: the hub then knows that somebody reads, not only that a socket is open.
+    fetch("/alive", { method: "POST", headers: { "SSE-Client": tag } }).catch(() => {});
+  },
+  onReset(reason) {
+    if (reason === "slow") seen.slow++;
+    else seen.shutdown++;
+    log(`The hub resets the stream: ${reason}.`);
+  },
+  onLag(lag) {
+    seen.lags++;
+    seen.lagged += lag.missed ?? 0;
+    const missed = lag.missed === null ? "unknown many" : count(lag.missed);
+    log(`The hub tells of a hole: ${missed} events after ${shortCursor(lag.from)}.`);
+  },
+  onEnd(why) {
+    const connection = connections[0];
+    if (connection !== undefined && connection.ended === "") connection.ended = why;
+    changed = true;
+    log(`The stream has ended: ${why}.`);
+  },
+});
+
+const experiments = new Experiments(
+  stream,
+  () => ({
+    sums: ledger.totals(),
+    burst: { ...ledger.row("burst") },
+    lagged: seen.lagged,
+    hellos: seen.hellos,
+  }),
+  () => settled,
+  () => ledger.row("burst").last,
+);
+
+/** @param {import("./stream.js").Frame} frame */
+function receive(frame) {
+  const event = JSON.parse(frame.data);
+  if (frame.name === "status") return showStatus(event);
+  const { missed, twice } = ledger.receive(frame.name, event, frame.replayed);
+  const connection = connections[0];
+  if (connection !== undefined) {
+    connection.missed += missed;
+    if (frame.replayed && !twice) connection.replayed++;
+  }
+  if (missed > 0) log(`Missed: ${count(missed)} of ${frame.name}.`);
+  if (!frame.replayed) skew = Math.max(skew, event.at - Date.now());
+  rate.count++;
+  if (frame.replayed) rate.replayed = true;
+  changed = true;
+  if (frame.name === "burst") return;
+  const value = frame.name === "memory" ? event.value / GIB : event.value;
+  const chart = charts[/** @type {"cpu" | "memory" | "delay"} */ (frame.name)];
+  chart.push({
+    at: event.at,
+    value,
+    missed: missed + (holes.get(frame.name) ?? 0),
+    replayed: frame.replayed,
+  });
+  holes.delete(frame.name);
+  write(`${frame.name}-value`, value.toFixed(1));
+  if (frame.name === "memory") {
+    write("memory-note", `of ${(event.total / GIB).toFixed(1)} GiB`);
+  } else if (frame.name === "cpu") {
+    write("cpu-note", `of ${event.cores}; load average ${event.load.join(", ")}`);
+  }
+}
+
+/** @param {string} cursor */
+function settle(cursor) {
+  const losses = ledger.settle(cursor);
+  if (losses === null) return;
+  settled = claimed;
+  changed = true;
+  for (const { topic, missed } of losses) {
+    const connection = connections[0];
+    if (connection !== undefined) connection.missed += missed;
+    holes.set(topic, (holes.get(topic) ?? 0) + missed);
+    log(`Missed: ${count(missed)} of ${topic}, as its counter at ${shortCursor(cursor)} shows.`);
+  }
+}
+
+/**
+ * @param {import("./ledger.js").Claim & { at: number, floor: number, clients: number,
+ *   queued: number, tags: import("./view.js").Tag[] }} status
+ */
+function showStatus(status) {
+  const connection = connections[0];
+  claimed = {
+    hellos: seen.hellos,
+    verdict: connection?.verdict ?? "",
+    epoch: connection?.epoch ?? "",
+  };
+  ledger.note(status);
+  settle(stream.cursor);
+  const head = status.cursor.slice(17);
+  write("ring", status.floor === 0 ? "nothing yet" : `${status.floor} … ${head}`);
+  write("hub-note", `Streams open: ${status.clients}. Frames waiting: ${count(status.queued)}.`);
+  showTags(status.tags, status.at, tag);
+  const now = new Map(status.tags.map((one) => [one.tag, one.connections]));
+  for (const [name, open] of now) {
+    if (name === tag || open > 0 === (present.get(name) ?? 0) > 0) continue;
+    log(open > 0 ? `${name} is here.` : `${name} has left.`);
+  }
+  present = now;
+}
+
+const rate = { count: 0, replayed: false, since: performance.now() };
+
+function closeSecond() {
+  const now = performance.now();
+  const value = rate.count * 1000 / (now - rate.since);
+  charts.rate.push({ at: serverNow(), value, missed: 0, replayed: rate.replayed });
+  write("rate-value", count(Math.round(value)));
+  Object.assign(rate, { count: 0, replayed: false, since: now });
+  for (const [id, chart] of Object.entries(charts)) {
+    const label = chart.canvas.dataset["label"];
+    chart.canvas.setAttribute("aria-label", `${label}, now ${byId(`${id}-value`).textContent}`);
+  }
+}
+
+/** The server's time, as well as it can be told from its events. */
+function serverNow() {
+  return Date.now() + (skew === -Infinity ? 0 : skew);
+}
+
+/** Writes what has changed; several times a second, however fast events come. */
+function tick() {
+  experiments.tick();
+  const now = performance.now();
+  const left = Math.max(0, waitUntil - now);
+  const state = byId("state");
+  state.dataset["state"] = stream.isStalled ? "stalled" : stream.state;
+  write("state", stateText(left));
+  write(
+    "silence",
+    stream.hello === null ? "no stream" : `${seconds(now - stream.lastByteAt)} s ago`,
+  );
+  write("cursor", stream.cursor || "none yet");
+  const each = stream.hello === null ? "" : `, one each ${stream.hello.keepalive_ms / 1000} s`;
+  write("keepalives", `${seen.keepalives}${each}`);
+  write("retry", `${seconds(stream.retryMs)} s and a bit`);
+  write("resets", `${seen.shutdown} shutdown, ${seen.slow} slow`);
+  write(
+    "lags",
+    `${count(seen.lagged)} events in ${seen.lags} ${seen.lags === 1 ? "hole" : "holes"}`,
+  );
+  byId("here").classList.toggle("stale", stream.hello === null);
+  if (!changed) return;
+  changed = false;
+  const totals = ledger.totals();
+  write("total-published", count(totals.published));
+  write("total-received", count(totals.received));
+  write("total-missed", count(totals.missed));
+  write("total-replayed", count(totals.replayed));
+  write("total-twice", count(totals.twice));
+  byId("total-missed").classList.toggle("bad", totals.missed > 0);
+  byId("total-twice").classList.toggle("bad", totals.twice > 0);
+  showTopics(ledger.rows);
+  showConnections(connections);
+}
+
+/** @param {number} left How long the state lasts, in milliseconds. */
+function stateText(left) {
+  if (stream.isStalled) {
+    return `open, not reading: ${seconds(stream.stalledUntil - performance.now())} s`;
+  }
+  if (stream.state === "away") return `away: ${seconds(left)} s`;
+  if (stream.state === "waiting") return `back in ${seconds(left)} s`;
+  return stream.state;
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return (Math.max(0, ms) / 1000).toFixed(1);
+}
+
+/** A name for this tab that a person can tell from others. */
+function nickname() {
+  const first =
+    "calm,brisk,clear,deep,fair,grey,high,keen,light,long,low,pale,quick,salt,slow,still";
+  const second =
+    "heron,gull,tern,plover,otter,seal,crab,kelp,dune,reef,skerry,sound,buoy,keel,swell,spit";
+  const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint8Array(3));
+  return `${first.split(",")[a % 16]}-${second.split(",")[b % 16]}-${10 + c % 90}`;
+}
+
+let palette = readPalette();
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+let drawnAt = 0;
+
+/** @param {number} now */
+function draw(now) {
+  requestAnimationFrame(draw);
+  // Ten frames a second move the lines by less than a pixel each; those who want less motion get two.
+  if (now - drawnAt < (still.matches ? 500 : DRAW_MS)) return;
+  drawnAt = now;
+  for (const chart of Object.values(charts)) chart.draw(serverNow(), palette);
+}
+
+write("tag", tag);
+dark.addEventListener("change", () => {
+  palette = readPalette();
+  drawnAt = 0;
+});
+addEventListener("resize", () => drawnAt = 0);
+// A page in the back-forward cache keeps no stream; it resumes when it is shown again.
+addEventListener("pagehide", () => stream.stop());
+addEventListener("pageshow", () => stream.start());
+addEventListener("online", () => stream.retryNow());
+setInterval(tick, TICK_MS);
+setInterval(closeSecond, 1000);
+requestAnimationFrame(draw);

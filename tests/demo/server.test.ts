@@ -1,0 +1,160 @@
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import { test } from "../support/test.ts";
+import { runDemo, type RunningDemo, withDemo } from "./support.ts";
+
+const json = { "Content-Type": "application/json" };
+
+async function post(
+  demo: RunningDemo,
+  path: string,
+  headers: Record<string, string>,
+  body = "{}",
+): Promise<[status: number, code: unknown]> {
+  const response = await fetch(demo.url + path, { method: "POST", headers, body });
+  const text = await response.text();
+  return [response.status, text === "" ? undefined : JSON.parse(text).code];
+}
+
+test("a taken port is said, and a free one is taken instead", () =>
+  withDemo((first) => {
+    const port = new URL(first.url).port;
+    return withDemo((second) => {
+      assert(second.url !== first.url);
+      assertStringIncludes(second.output(), `port ${port} is taken`);
+      return Promise.resolve();
+    }, ["--port", port]);
+  }));
+
+test("only the page itself may press the buttons", () =>
+  withDemo(async (demo) => {
+    const refused: [number, string] = [403, "same_origin"];
+    for (const path of ["/restart", "/burst", "/alive"]) {
+      assertEquals(await post(demo, path, json), refused, "neither header");
+      assertEquals(await post(demo, path, { ...json, Origin: "http://evil.example" }), refused);
+      for (const site of ["cross-site", "same-site", "none"]) {
+        const headers = { ...json, "Sec-Fetch-Site": site, Origin: demo.url };
+        assertEquals(await post(demo, path, headers), refused, site);
+      }
+    }
+    assertEquals(await post(demo, "/restart", { ...json, Origin: demo.url }), [200, undefined]);
+    const own = { ...json, "Sec-Fetch-Site": "same-origin" };
+    assertEquals(await post(demo, "/restart", own), [200, undefined]);
+  }));
+
+test("a burst is bounded in events, in bytes and in the request's own size", () =>
+  withDemo(async (demo) => {
+    const own = { ...json, Origin: demo.url };
+    const refused = ["", "no", "null", "[]", "{}", '{"count":0}', '{"count":1.5}', '{"count":4001}']
+      .concat('{"count":"5"}', '{"count":1,"size":-1}', '{"count":1,"size":10241}')
+      .concat(`{"count":1,"pad":"${"x".repeat(300)}"}`);
+    for (const body of refused) {
+      assertEquals(await post(demo, "/burst", own, body), [400, "burst"], body.slice(0, 40));
+    }
+    const plain = { "Content-Type": "text/plain", Origin: demo.url };
+    assertEquals(await post(demo, "/burst", plain, '{"count":1}'), [400, "burst"]);
+    assertEquals(await post(demo, "/burst", own, '{"count":5,"size":10}'), [200, undefined]);
+    // The second comes while the first still publishes.
+    const two = [1, 2].map(() => post(demo, "/burst", own, '{"count":2000}'));
+    assertEquals((await Promise.all(two)).map(([status]) => status).sort(), [200, 409]);
+  }));
+
+test("on a loopback address only loopback names are answered", () =>
+  withDemo(async (demo) => {
+    const { port } = new URL(demo.url);
+    for (
+      const [host, status] of [
+        ["evil.example", "403"],
+        ["127.0.0.1.evil.example", "403"],
+        [`evil.example:${port}`, "403"],
+        [`localhost:${port}`, "200"],
+        [`127.0.0.1:${port}`, "200"],
+      ] as const
+    ) {
+      assertStringIncludes(await statusLine(Number(port), host), ` ${status} `, host);
+    }
+  }));
+
+test("the page's files forbid foreign and inline code, and nothing else is served", () =>
+  withDemo(async (demo) => {
+    const page = await fetch(demo.url);
+    const text = await page.text();
+    const policy = page.headers.get("Content-Security-Policy") ?? "";
+    assertStringIncludes(policy, "default-src 'none'");
+    assert(!policy.includes("unsafe"), policy);
+    assert(!/<script(?![^>]*\bsrc=)|\son[a-z]+=|\sstyle=|https?:/.test(text), "nothing inline");
+    const files = [...text.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map((match) => match[1]);
+    for (
+      const file of [
+        ...files,
+        "/stream.js",
+        "/parser.js",
+        "/experiments.js",
+        "/ledger.js",
+        "/chart.js",
+        "/view.js",
+      ]
+    ) {
+      const response = await fetch(demo.url + file);
+      assertEquals(response.status, 200, file);
+      assertEquals(response.headers.get("X-Content-Type-Options"), "nosniff", file);
+      const body = await response.text();
+      assert(!/https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(body), `${file} works offline`);
+    }
+    for (const path of ["/nothing", "/page/index.html", "/..%2fmain.ts", "/main.ts"]) {
+      const response = await fetch(demo.url + path);
+      assertEquals([response.status, (await response.json()).code], [404, "not_found"], path);
+    }
+  }));
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  test(`on ${signal} every client is told goodbye, and the process ends with 0`, () =>
+    withDemo(async (demo) => {
+      const streams = await Promise.all([1, 2, 3].map(async () => {
+        const response = await fetch(`${demo.url}/events`);
+        assertEquals(response.headers.get("Content-Type"), "text/event-stream");
+        // In an object: a promise alone would be awaited here, to the end of its stream.
+        return { text: response.text() };
+      }));
+      const { code, afterMs } = await demo.stop(signal);
+      assertEquals(code, 0);
+      assertLess(afterMs, 5000);
+      for (const stream of streams) {
+        const text = await stream.text;
+        assertMatch(text, /^retry: \d+\n\nevent: sse:hello\n/);
+        assert(
+          text.endsWith('event: sse:reset\ndata: {"reason":"shutdown"}\n\n'),
+          text.slice(-200),
+        );
+      }
+      assertStringIncludes(demo.output(), "Bye.");
+    }));
+}
+
+test("arguments that make no sense are refused with the usage", async () => {
+  for (const args of [["--prot", "1"], ["--port", "x"], ["--port", "65536"], ["here"]]) {
+    const { code, text } = await runDemo(args);
+    assertEquals(code, 2, args.join(" "));
+    assertStringIncludes(text, "Usage:");
+  }
+  const { code, text } = await runDemo(["--help"]);
+  assertEquals(code, 0);
+  assertStringIncludes(text, "--hostname");
+});
+
+/** The first line of the answer to a request for the page under some host name. */
+async function statusLine(port: number, host: string): Promise<string> {
+  const socket = await Deno.connect({ hostname: "127.0.0.1", port });
+  try {
+    const request = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    await socket.write(new TextEncoder().encode(request));
+    let text = "";
+    for await (const chunk of socket.readable.pipeThrough(new TextDecoderStream())) text += chunk;
+    return text.split("\r\n", 1)[0] ?? "";
+  } finally {
+    try {
+      socket.close();
+    } catch {
+      // Reading to the end has closed it.
+    }
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * Starts the demo in a process of its own, and a browser that opens it.
+ *
+ * @module
+ */
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { eventually } from "../support/poll.ts";
+
+/** Debian's Chromium. */
+export const CHROMIUM = "/usr/bin/chromium";
+
+const ROOT = new URL("../../", import.meta.url);
+const START_MS = 30_000;
+const STOP_MS = 8_000;
+
+/** No more than the demo needs: what else it tried would fail here. */
+const PERMISSIONS = [
+  "--no-prompt",
+  "--allow-net",
+  "--allow-read=examples/demo/page",
+  "--allow-sys=cpus,loadavg,systemMemoryInfo",
+];
+
+const CHROMIUM_ARGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** The demo's process, while or after it runs. */
+export interface RunningDemo {
+  /** `http://127.0.0.1:PORT`. */
+  readonly url: string;
+  /** What it has printed so far, on both outputs. */
+  output(): string;
+  /** Ends it by a signal. A second call joins the first. */
+  stop(signal?: Deno.Signal): Promise<{ readonly code: number; readonly afterMs: number }>;
+}
+
+/**
+ * Runs the demo's program to its end: for arguments that it refuses.
+ *
+ * @param args Its arguments.
+ * @returns Its exit code and what it printed.
+ */
+export async function runDemo(args: readonly string[]): Promise<{ code: number; text: string }> {
+  const { code, stdout, stderr } = await command(args).output();
+  const decoder = new TextDecoder();
+  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/**
+ * Starts the demo, and stops it after the work.
+ *
+ * @param work What to do with it.
+ * @param args Its arguments; any free port by default.
+ */
+export async function withDemo(
+  work: (demo: RunningDemo) => Promise<void>,
+  args: readonly string[] = ["--port", "0"],
+): Promise<void> {
+  const child = command(args).spawn();
+  let output = "";
+  const pump = async (stream: Deno.ChildProcess["stdout"]): Promise<void> => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
+  };
+  const pumps = Promise.all([pump(child.stdout), pump(child.stderr)]);
+  let stopping: ReturnType<RunningDemo["stop"]> | undefined;
+  const stop = (signal: Deno.Signal = "SIGTERM") => stopping ??= end(child, signal, pumps);
+  try {
+    const url = await eventually(() => /Tidemark demo: (http\S+)\/\s/.exec(output)?.[1], {
+      what: "the demo's address",
+      timeoutMs: START_MS,
+    });
+    await work({ url, output: () => output, stop });
+  } catch (error) {
+    if (error instanceof Error) error.message += `\n[the demo printed]\n${output}`;
+    throw error;
+  } finally {
+    await stop();
+  }
+}
+
+function command(args: readonly string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", ...PERMISSIONS, "examples/demo/main.ts", ...args],
+    cwd: ROOT,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function end(
+  child: Deno.ChildProcess,
+  signal: Deno.Signal,
+  pumps: Promise<unknown>,
+): Promise<{ readonly code: number; readonly afterMs: number }> {
+  const asked = performance.now();
+  try {
+    child.kill(signal);
+  } catch {
+    // It has ended by itself.
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+  const { code } = await child.status;
+  clearTimeout(timer);
+  await pumps;
+  return { code, afterMs: performance.now() - asked };
+}
+
+/** A browser with the demo's page open. */
+export interface OpenPage {
+  readonly browser: Browser;
+  readonly page: Page;
+  readonly demo: RunningDemo;
+  /** What the browser complained of: errors on the console, exceptions, answers that failed. */
+  readonly complaints: readonly string[];
+}
+
+/**
+ * Starts the demo and a browser, opens the page, and waits until it has said hello.
+ *
+ * @param work What to do with it. Afterwards the browser must not have complained of anything.
+ */
+export async function withPage(work: (open: OpenPage) => Promise<void>): Promise<void> {
+  await withDemo(async (demo) => {
+    const browser = await puppeteer.launch({
+      executablePath: CHROMIUM,
+      headless: true,
+      args: CHROMIUM_ARGS,
+    });
+    try {
+      const page = await browser.newPage();
+      await page.setViewport({ width: 1280, height: 900 });
+      const complaints = listen(page);
+      await page.goto(demo.url, { waitUntil: "load" });
+      await eventually(async () => (await read(page)).connections.length === 1, {
+        what: "the hello",
+      });
+      await work({ browser, page, demo, complaints });
+      if (complaints.length > 0) {
+        throw new Error(`The browser complained:\n${complaints.join("\n")}`);
+      }
+    } finally {
+      await browser.close();
+    }
+  });
+}
+
+function listen(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warn"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("response", (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+  });
+  return complaints;
+}
+
+/** What a person reads on the page. */
+export interface Reading {
+  readonly state: string;
+  readonly tag: string;
+  readonly cursor: string;
+  readonly here: string;
+  readonly lags: string;
+  readonly resets: string;
+  readonly log: string;
+  /** Newest first. */
+  readonly outcomes: readonly string[];
+  readonly totals: Readonly<Record<Total, number>>;
+  readonly topics: Readonly<
+    Record<string, Readonly<Record<"published" | "received" | "missed", number>>>
+  >;
+  /** Newest first. */
+  readonly connections: readonly {
+    readonly verdict: string;
+    readonly resumed: string;
+    readonly presented: string;
+    readonly replayed: number;
+    readonly missed: number;
+    readonly ended: string;
+  }[];
+}
+
+/** The big numbers. */
+export type Total = "published" | "received" | "missed" | "replayed" | "twice";
+
+/**
+ * Reads the page.
+ *
+ * @param page The page.
+ * @returns What it says.
+ */
+export function read(page: Page): Promise<Reading> {
+  return page.evaluate(() => {
+    const text = (node: Element | null | undefined) => node?.textContent?.trim() ?? "";
+    const id = (name: string) => text(document.getElementById(name));
+    const number = (written: string) => Number(written.replaceAll(",", ""));
+    const all = (selector: string) => [...document.querySelectorAll(selector)];
+    const cell = (row: Element, label: string) =>
+      text(row.querySelector(`[data-label="${label}"]`));
+    return {
+      state: id("state"),
+      tag: id("tag"),
+      cursor: id("cursor"),
+      here: id("here"),
+      lags: id("lags"),
+      resets: id("resets"),
+      log: id("log"),
+      outcomes: all("#outcomes li span").map(text),
+      totals: {
+        published: number(id("total-published")),
+        received: number(id("total-received")),
+        missed: number(id("total-missed")),
+        replayed: number(id("total-replayed")),
+        twice: number(id("total-twice")),
+      },
+      topics: Object.fromEntries(
+        all("#topics tr").map((row) => {
+          const [name = "", published = "", received = "", missed = ""] = [...row.children].map(
+            text,
+          );
+          return [name, {
+            published: number(published),
+            received: number(received),
+            missed: number(missed),
+          }];
+        }),
+      ),
+      connections: all("#hellos tr").map((row) => ({
+        verdict: text(row.querySelector(".chip")),
+        resumed: cell(row, "Resumed"),
+        presented: row.querySelector<HTMLElement>('[data-label="Presented"]')?.title ?? "",
+        replayed: number(cell(row, "Replayed")),
+        missed: number(cell(row, "Missed")),
+        ended: cell(row, "Ended by"),
+      })),
+    };
+  });
+}
+
+/**
+ * Presses a button, and waits for what comes of it.
+ *
+ * @param page The page.
+ * @param button The button's id.
+ * @param timeoutMs How long to wait.
+ * @returns What the page then says; its first outcome is the button's.
+ */
+export async function press(page: Page, button: string, timeoutMs = 20_000): Promise<Reading> {
+  await page.click(`#${button}`);
+  // Busy at once: so the outcome that follows is this press's.
+  await page.waitForSelector(`#${button}[aria-disabled="true"]`, { timeout: 2000 });
+  await page.waitForSelector(`#${button}:not([aria-disabled])`, { timeout: timeoutMs });
+  // The numbers are written in the same turn as the outcome, or in the next.
+  return await eventually(async () => {
+    const reading = await read(page);
+    const { published, received, missed } = reading.totals;
+    return published === received + missed ? reading : null;
+  }, { what: "the sum of the page's totals" });
+}
