@@ -292,7 +292,7 @@ export class Connection implements Peer {
     this.#farewell.reason ??= "slow";
     this.#stage = "flow";
     this.#feed.clear();
-    this.#outbox.clear(new ConnectionGoneError("evicted"));
+    this.#outbox.clear(new ConnectionGoneError("evicted"), !this.#greeted);
     this.#keepaliveDue = false;
     this.#idDue = false;
     this.#home.left(this);

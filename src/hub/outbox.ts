@@ -104,10 +104,12 @@ export class Outbox {
    * Forgets what waits, except the rest of a frame that has been begun.
    *
    * @param error What the senders are told.
+   * @param keepFirst Whether the first frame stays: a stream's opening, which comes before its end.
    */
-  clear(error: Error): void {
-    const lost = [...this.#leaving, ...this.#notes];
-    this.#notes = [];
+  clear(error: Error, keepFirst: boolean = false): void {
+    const kept = keepFirst ? this.#notes.slice(0, 1) : [];
+    const lost = [...this.#leaving, ...this.#notes.slice(kept.length)];
+    this.#notes = kept;
     this.#leaving = [];
     for (const note of lost) note.settled?.(error);
   }
