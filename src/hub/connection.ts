@@ -9,6 +9,7 @@ import { Farewell } from "./farewell.ts";
 import { Feed } from "./feed.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import { Outbox } from "./outbox.ts";
+import { Outlet } from "./outlet.ts";
 import type { DepartureCause, FailedWrite } from "./presence.ts";
 import type { Frame } from "./ring.ts";
 import type { Peer, Sink } from "./sink.ts";
@@ -27,13 +28,11 @@ export class Connection implements Peer {
   /** How its cursor was judged. */
   readonly judgement: Judgement;
   readonly #home: ConnectionHome;
+  readonly #outlet = new Outlet();
   readonly #outbox = new Outbox();
   readonly #feed: Feed;
   readonly #farewell = new Farewell();
   readonly #maySkip: boolean;
-  #sink: Sink | null = null;
-  #ready = false;
-  #pumping = false;
   #greeted = false;
   #stage: Stage;
   #hook: (() => Promise<void>) | null;
@@ -77,13 +76,11 @@ export class Connection implements Peer {
   // What the runtime says.
 
   attach(sink: Sink): void {
-    if (this.#sink !== null) return;
-    if (this.#ended === null) this.#sink = sink;
-    else sink.destroy();
+    this.#outlet.attach(sink);
   }
 
   ready(): void {
-    this.#ready = true;
+    this.#outlet.ask();
     this.#waitingSince = 0;
     this.#pump();
   }
@@ -114,7 +111,7 @@ export class Connection implements Peer {
 
   /** Hands over what waits, if the runtime takes it. */
   flush(): void {
-    if (this.#ready) this.#pump();
+    if (this.#outlet.ready) this.#pump();
     else this.#wait();
   }
 
@@ -174,26 +171,12 @@ export class Connection implements Peer {
   // What goes out.
 
   #pump(): void {
-    if (this.#pumping || this.#sink === null) return;
-    this.#pumping = true;
-    while (this.#ready && this.#ended === null) {
-      const chunk = this.#take();
-      if (chunk === null) break;
-      this.#ready = false;
-      try {
-        if (this.#sink.write(chunk)) this.#ready = true;
-      } catch {
-        this.failed();
-        break;
-      }
-      this.#sent();
-    }
-    this.#pumping = false;
-    if (!this.#ready) this.#wait();
+    if (!this.#outlet.pump(this.#take, this.#sent)) this.failed();
+    if (!this.#outlet.ready) this.#wait();
   }
 
   /** The next chunk; `null` when there is none. */
-  #take(): Uint8Array | null {
+  readonly #take = (): Uint8Array | null => {
     const rest = this.#outbox.next();
     if (rest !== null) return rest;
     const flowing = this.#stage === "flow" && !this.#feed.catching;
@@ -213,7 +196,7 @@ export class Connection implements Peer {
     }
     if (room > 0) this.#putFrames(parts, room);
     return parts.length === 0 ? this.#goodbye() : this.#outbox.cut(parts);
-  }
+  };
 
   #putFrames(parts: Uint8Array[], room: number): void {
     if (this.#stage === "hook" || this.#stage === "hooking") return;
@@ -231,7 +214,7 @@ export class Connection implements Peer {
   }
 
   /** What follows from the runtime having taken a chunk. */
-  #sent(): void {
+  readonly #sent = (): void => {
     this.#outbox.taken();
     if (!this.#greeted) {
       this.#greeted = true;
@@ -242,7 +225,7 @@ export class Connection implements Peer {
     } else if (this.#stage === "hook" && this.#outbox.empty) {
       this.#runHook();
     }
-  }
+  };
 
   #wait(): void {
     if (this.#waitingSince !== 0 || this.#ended !== null) return;
@@ -325,19 +308,7 @@ export class Connection implements Peer {
     const orderly = write === undefined && !this.#outbox.midFrame;
     this.#outbox.clear(new ConnectionGoneError(cause));
     this.#home.left(this);
-    const abandoned = !orderly && this.#sink !== null && this.#sink.dropsSocket !== true;
-    const flushed = this.#release(orderly);
-    this.#home.departed(this, { cause, write, flushed, greeted: this.#greeted, abandoned });
-  }
-
-  /** Lets the sink go. It may have gone already, and some runtimes throw then. */
-  #release(orderly: boolean): Promise<unknown> | undefined {
-    try {
-      if (orderly) return this.#sink?.end() ?? undefined;
-      this.#sink?.destroy();
-    } catch {
-      // The other side closed it first: there is nothing left to let go.
-    }
-    return undefined;
+    const closed = this.#outlet.close(orderly);
+    this.#home.departed(this, { cause, write, greeted: this.#greeted, ...closed });
   }
 }

@@ -6,20 +6,17 @@
 import type { Connection } from "./connection.ts";
 import type { FeedSource } from "./feed.ts";
 import type { Joiner } from "./joiner.ts";
+import type { Closed } from "./outlet.ts";
 import type { DepartureCause, FailedWrite } from "./presence.ts";
 
 /** Why and how a connection ended. */
-export interface Departure {
+export interface Departure extends Closed {
   /** Why. */
   readonly cause: DepartureCause;
   /** Which write failed, where one did. */
   readonly write: FailedWrite | undefined;
-  /** Settles when the runtime has flushed the stream, where it can tell. */
-  readonly flushed: Promise<unknown> | undefined;
   /** Whether the hello had been handed to the runtime. */
   readonly greeted: boolean;
-  /** Whether the runtime may still hold the socket. */
-  readonly abandoned: boolean;
 }
 
 /** What a connection needs of its hub. */
