@@ -15,7 +15,7 @@ export class FakePeer implements Peer {
   /** The response that carries it. */
   readonly response: Response;
   /** What it does when the sink takes a chunk. */
-  onReady: (sink: Sink) => void = () => {};
+  onReady: (sink: Sink) => void | Promise<void> = () => {};
   #sink: Sink | undefined;
 
   /** @param headers Headers of the response beside its type. */
@@ -45,7 +45,7 @@ export class FakePeer implements Peer {
 
   ready(): void {
     this.calls.push("ready");
-    this.onReady(this.sink);
+    void this.onReady(this.sink);
   }
 
   left(): void {

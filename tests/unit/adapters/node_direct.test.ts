@@ -107,7 +107,7 @@ test("destroy cuts the stream: the client sees no orderly end", async () => {
     const cut = new Promise<void>((resolve) => response.on("error", () => resolve()));
     response.on("data", () => peer.sink.destroy());
     await cut;
-    assertEquals(response.complete, false);
+    assertEquals([response.complete, peer.sink.dropsSocket], [false, true]);
     await eventually(() => peer.told("left") === 1, { what: "the peer to be told" });
   });
 });

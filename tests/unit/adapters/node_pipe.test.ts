@@ -148,6 +148,28 @@ test("a body that fails half-way cuts the response: it must not look whole", asy
   });
 });
 
+test("a body whose chunk is not bytes cuts the response, and is cancelled", async () => {
+  let controller: ReadableStreamDefaultController<unknown> | undefined;
+  let cancelled = false;
+  const body = new ReadableStream<unknown>({
+    start(c) {
+      controller = c;
+      c.enqueue(bytes("first"));
+    },
+    cancel: () => void (cancelled = true),
+  });
+  // What a JavaScript program may do, whatever the types say.
+  const handler = (): Response => new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>);
+  await serving(handler, async ({ port }) => {
+    const response = await ask(port);
+    const cut = new Promise<void>((resolve) => response.on("error", () => resolve()));
+    response.on("data", () => controller?.enqueue({}));
+    await cut;
+    assertEquals(response.complete, false);
+    await eventually(() => cancelled, { what: "the body to be cancelled" });
+  });
+});
+
 test("with direct: false a hub's stream takes the way of every other body", async () => {
   const peer = new FakePeer();
   await serving(() => peer.response, async ({ port }) => {

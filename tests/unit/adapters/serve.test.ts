@@ -67,6 +67,23 @@ for (const [name, serve] of servers) {
     await first.shutdown();
   });
 
+  test(`${name}: a request under way when a shutdown begins is still answered`, async () => {
+    let release = (): void => {};
+    let asked = 0;
+    const handler = async (): Promise<Response> => {
+      asked++;
+      await new Promise<void>((resolve) => release = resolve);
+      return new Response("answered");
+    };
+    const server = await serve(handler, local);
+    const answer = fetch(server.url).then((response) => response.text());
+    await eventually(() => asked === 1, { what: "the request" });
+    const down = server.shutdown();
+    release();
+    assertEquals(await answer, "answered");
+    await down;
+  });
+
   test(`${name}: a stream that no hub ends is cut after shutdownMs`, async () => {
     const body = new ReadableStream<Uint8Array>({ start: (c) => c.enqueue(new Uint8Array(1)) });
     const server = await serve(() => new Response(body), { ...local, shutdownMs: 20 });

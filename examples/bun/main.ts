@@ -1,0 +1,32 @@
+// A hub on Bun: each room is a topic, and the lobby hears the time.
+//
+//   bun run examples/bun/main.ts
+//   curl -N 'http://127.0.0.1:8000/events?room=lobby'
+import process from "node:process";
+import { createHub } from "@tidemark/sse";
+import { serveBun } from "@tidemark/sse/bun";
+
+// Without a ring nobody could resume: whoever comes back would have to fetch everything.
+const hub = createHub({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
+
+const server = await serveBun((request, host) => {
+  const { pathname, searchParams } = new URL(request.url);
+  if (pathname !== "/events") return new Response("Not found", { status: 404 });
+  // Never hand on a room that is missing: no topics means everything.
+  const topics = [searchParams.get("room") ?? "lobby"];
+  // Bun's server lets the hub turn off the idle timeout, which would cut a quiet stream after 10 s.
+  return hub.serve(request, { topics, host });
+}, { hub, hostname: "127.0.0.1", port: Number(process.env["PORT"] ?? 8000) });
+console.log(`LISTEN ${server.url}`);
+
+const data = () => new Date().toISOString();
+const clock = setInterval(() => hub.publish({ topic: "lobby", name: "time", data: data() }), 1000);
+
+// What a deploy sends. Each client is told before the port closes, and comes back to the next pod.
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, async () => {
+    clearInterval(clock);
+    await server.shutdown();
+    process.exit();
+  });
+}

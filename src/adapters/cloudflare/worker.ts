@@ -1,0 +1,176 @@
+/**
+ * The Worker's side: how a request in front reaches the hub in its Durable Object.
+ *
+ * @module
+ */
+import type { PublishEvent } from "../../hub/types.ts";
+import { RETRY_MS } from "../../wire/timing.ts";
+import { describe, type ErrorLogger, refusal } from "../server.ts";
+import { eventRequest, type HubQuestion, knock, offsetOf } from "./door.ts";
+
+/** A Durable Object as a Worker sees it. */
+export interface HubStub {
+  /** Sends it a request. */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** The binding of a class of Durable Objects: an `env.HUB`. */
+export interface HubNamespace<Id = unknown> {
+  /** The id that a name always gets. */
+  idFromName(name: string): Id;
+  /** A way to the object; asking makes it, if there is none. */
+  get(id: Id): HubStub;
+}
+
+/** A fresh stub for each request: one whose object was reset throws for ever. */
+function ask<Id>(namespace: HubNamespace<Id>, name: string, request: Request): Promise<Response> {
+  return namespace.get(namespace.idFromName(name)).fetch(request);
+}
+
+/**
+ * Sends a client's request for a stream to its hub. Do this, rather than hand any request to the
+ * stub: only a GET or a HEAD passes.
+ *
+ * A deploy or an eviction resets the object, and its callers get an exception or a 500. A native
+ * `EventSource` takes any status but 200 as an order to stop for good, so it is given a stream which
+ * holds a `retry:` alone and ends; a client that sends `SSE-Wire` gets 503 with `Retry-After`. Both
+ * come back, spread over time.
+ *
+ * @param namespace The binding.
+ * @param name Which hub: a room, a tenant. An object does its work on one thread, on one machine.
+ * @param request The client's request, authorized by you. The object sees it as it is.
+ * @param logger Where an unreachable object is logged; `console`.
+ * @returns The stream, or a refusal.
+ *
+ * @example
+ * ```ts no-run
+ * import { type HubNamespace, hubObject, routeToHub } from "@tidemark/sse/cloudflare";
+ *
+ * export const Room = hubObject({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
+ *
+ * const worker = {
+ *   fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
+ *     const room = new URL(request.url).searchParams.get("room") ?? "lobby";
+ *     return routeToHub(env.ROOM, room, request);
+ *   },
+ * };
+ * export default worker;
+ * ```
+ */
+export async function routeToHub<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  request: Request,
+  logger: ErrorLogger = console,
+): Promise<Response> {
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return refusal(405, "sse_method", "A stream is asked for with GET", { Allow: "GET, HEAD" });
+  }
+  let why: string;
+  let after = RETRY_MS;
+  try {
+    const response = await ask(namespace, name, request);
+    if (response.status < 500) return response;
+    why = `it answered ${response.status}`;
+    after = Number(response.headers.get("Retry-After")) * 1000 || RETRY_MS;
+    await response.body?.cancel();
+  } catch (error) {
+    why = describe(error);
+  }
+  logger.error(`The object of hub ${JSON.stringify(name)} sent no stream: ${why}`);
+  return comeBack(request, after);
+}
+
+/** Spread, or every client of an object that was reset would come back in the same instant. */
+function comeBack(request: Request, after: number): Response {
+  const ms = Math.floor(after + Math.random() * RETRY_MS);
+  if (request.method === "HEAD" || request.headers.has("SSE-Wire")) {
+    const seconds = String(Math.ceil(ms / 1000));
+    return refusal(503, "sse_unavailable", "The stream is not available now", {
+      "Retry-After": seconds,
+    });
+  }
+  return new Response(`retry: ${ms}\n\n`, {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache, no-transform",
+      "X-Accel-Buffering": "no",
+    },
+  });
+}
+
+/**
+ * Publishes an event on a hub in its Durable Object, from a Worker.
+ *
+ * It is not tried again when the object is reset meanwhile: the event may or may not have been
+ * published, and only you know whether twice is worse than never.
+ *
+ * @param namespace The binding.
+ * @param name Which hub.
+ * @param event What to publish.
+ * @returns Its offset.
+ * @throws Whatever {@linkcode Hub.publish} throws, and an `Error` when the object cannot be reached.
+ *
+ * @example
+ * ```ts no-run
+ * import { type HubNamespace, publishTo } from "@tidemark/sse/cloudflare";
+ *
+ * const worker = {
+ *   async fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
+ *     const offset = await publishTo(env.ROOM, "lobby", { name: "say", data: await request.text() });
+ *     return Response.json({ offset });
+ *   },
+ * };
+ * export default worker;
+ * ```
+ */
+export async function publishTo<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  event: PublishEvent,
+): Promise<number> {
+  return offsetOf(await ask(namespace, name, eventRequest(event)));
+}
+
+/**
+ * Asks a hub in its Durable Object for something other than a stream.
+ *
+ * - `alive`: hands it a client's acknowledgement; `request` is the client's.
+ * - `digest`: hands it a client's digest; `request` is the client's. 404 unless the object overrides
+ *   `resolver`.
+ * - `presence`: who is connected, as JSON.
+ * - `metrics`: the hub's metrics, as OpenMetrics text.
+ *
+ * @param namespace The binding.
+ * @param name Which hub.
+ * @param question What.
+ * @param request The client's POST, authorized by you: its headers and its body go along.
+ * @returns The answer.
+ * @throws {Error} When the object cannot be reached.
+ *
+ * @example
+ * ```ts no-run
+ * import { askHub, type HubNamespace, routeToHub } from "@tidemark/sse/cloudflare";
+ *
+ * const worker = {
+ *   fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
+ *     return new URL(request.url).pathname === "/alive"
+ *       ? askHub(env.ROOM, "lobby", "alive", request)
+ *       : routeToHub(env.ROOM, "lobby", request);
+ *   },
+ * };
+ * export default worker;
+ * ```
+ */
+export async function askHub<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  question: HubQuestion,
+  request?: Request,
+): Promise<Response> {
+  if (request !== undefined && request.method !== "POST") {
+    const code = question === "digest" ? "digest_method" : "sse_method";
+    return refusal(405, code, "This is asked with POST", { Allow: "POST" });
+  }
+  return await ask(namespace, name, knock(question, request));
+}
