@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { refusal } from "../hub/refusal.ts";
 import {
   describe,
   type FetchHandler,
@@ -13,7 +14,6 @@ import {
   type ListenAddress,
   type ListenOptions,
   readListenOptions,
-  refusal,
   type RunningServer,
   runningServer,
 } from "./server.ts";

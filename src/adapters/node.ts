@@ -4,6 +4,7 @@
  * @module
  */
 import { createServer } from "node:http";
+import { refusal } from "../hub/refusal.ts";
 import { BadRequestError, toRequest } from "./node/request.ts";
 import { send } from "./node/response.ts";
 import type { NodeHandler, NodeResponse } from "./node/types.ts";
@@ -14,7 +15,6 @@ import {
   guarded,
   type ListenOptions,
   readListenOptions,
-  refusal,
   type RunningServer,
   runningServer,
 } from "./server.ts";

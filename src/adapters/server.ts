@@ -5,6 +5,7 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
+import { refusal } from "../hub/refusal.ts";
 
 /**
  * What an adapter calls for each request: `hub.handler`, the `fetch` of a Hono app, or your own
@@ -192,27 +193,6 @@ export function guarded(handler: FetchHandler, logger: ErrorLogger = console): F
       return failed(error);
     }
   };
-}
-
-/**
- * A refusal in the envelope of the wire.
- *
- * @param status The status.
- * @param code The stable code.
- * @param error The message for a person. It must tell nothing of the server's insides.
- * @param headers More headers.
- * @returns The response.
- */
-export function refusal(
-  status: number,
-  code: string,
-  error: string,
-  headers: Record<string, string> = {},
-): Response {
-  return Response.json({ error, code }, {
-    status,
-    headers: { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", ...headers },
-  });
 }
 
 /**

@@ -7,7 +7,7 @@ import { isEpoch } from "../wire/cursor.ts";
 import { encodeUtf8, hasUnsafeCharacter } from "../wire/text.ts";
 import { DIGEST_MAX_BODY_BYTES, DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
 import { readBody } from "./body.ts";
-import { refusal } from "./refusal.ts";
+import { json, refusal } from "./refusal.ts";
 import type { Position } from "./types.ts";
 
 /** One unit of the application's state, with the version that a client holds. */
@@ -149,7 +149,7 @@ function compare(
 
 function answer(home: DigestHome, asked: DigestRequest, found: Differences | null): Response {
   const { floor, head } = home.position();
-  const body = JSON.stringify({
+  return json({
     epoch: home.versionEpoch(),
     floor: String(floor),
     head: String(head),
@@ -157,13 +157,6 @@ function answer(home: DigestHome, asked: DigestRequest, found: Differences | nul
     must_refetch: found === null,
     changed: found?.changed ?? [],
     removed: found?.removed ?? [],
-  });
-  return new Response(body, {
-    headers: {
-      "Content-Type": "application/json",
-      "X-Content-Type-Options": "nosniff",
-      "Cache-Control": "no-store",
-    },
   });
 }
 

@@ -4,18 +4,6 @@
  * @module
  */
 
-/** The stable names of the hub's refusals. */
-export type RefusalCode =
-  | "sse_method"
-  | "sse_topics"
-  | "sse_unavailable"
-  | "streaming_unsupported"
-  | "alive_invalid"
-  | "digest_method"
-  | "digest_content_type"
-  | "digest_too_large"
-  | "digest_invalid";
-
 /**
  * Refuses a request.
  *
@@ -27,17 +15,28 @@ export type RefusalCode =
  */
 export function refusal(
   status: number,
-  code: RefusalCode,
+  code: string,
   error: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify({ error, code }), {
+  return json({ error, code }, status, headers);
+}
+
+/**
+ * Answers with JSON that nobody may store or take for anything else.
+ *
+ * @param value What to write.
+ * @param status The HTTP status.
+ * @param headers Further headers.
+ * @returns The response.
+ */
+export function json(
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(value, {
     status,
-    headers: {
-      "Content-Type": "application/json",
-      "X-Content-Type-Options": "nosniff",
-      "Cache-Control": "no-store",
-      ...headers,
-    },
+    headers: { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", ...headers },
   });
 }

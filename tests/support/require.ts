@@ -7,7 +7,7 @@
  * @module
  */
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import process from "node:process";
 
 /** Whether a missing program is a failure. */
@@ -21,7 +21,9 @@ export const REQUIRE_ALL: boolean = process.env["TIDEMARK_REQUIRE_ALL"] === "1";
  */
 export function available(command: string): boolean {
   if (command.includes("/")) return isProgram(command);
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  // Deno puts a `node` of its own on the path where there is none: it is Deno, and no Node.
+  const folders = (process.env["PATH"] ?? "").split(delimiter)
+    .filter((folder) => folder !== "" && basename(folder) !== "node_compat_bin");
   const names = process.platform === "win32" ? [`${command}.exe`, `${command}.cmd`] : [command];
   return folders.some((folder) => names.some((name) => isProgram(join(folder, name))));
 }

@@ -7,8 +7,8 @@ import type { Resolver } from "../../hub/digest.ts";
 import { createHub } from "../../hub/hub.ts";
 import { openMetrics } from "../../hub/metrics.ts";
 import type { HubOptions } from "../../hub/options.ts";
+import { refusal } from "../../hub/refusal.ts";
 import type { Hub, ServeOptions } from "../../hub/types.ts";
-import { refusal } from "../server.ts";
 import { doorRoute, eventOf, publishResponse } from "./door.ts";
 
 /**

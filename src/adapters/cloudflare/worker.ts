@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { refusal } from "../../hub/refusal.ts";
 import type { PublishEvent } from "../../hub/types.ts";
 import { RETRY_MS } from "../../wire/timing.ts";
-import { describe, type ErrorLogger, refusal } from "../server.ts";
+import { describe, type ErrorLogger } from "../server.ts";
 import { eventRequest, type HubQuestion, knock, offsetOf } from "./door.ts";
 
 /** A Durable Object as a Worker sees it. */

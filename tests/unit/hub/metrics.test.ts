@@ -81,6 +81,20 @@ test("the delay from publish to write falls into its bucket", async () => {
   assertEquals([under(0.0005), under(0.25), under(0.5), under(Infinity)], [1, 1, 2, 2]);
 });
 
+test("a bucket's bound belongs to it: less than or equal", () => {
+  const metrics = new Metrics();
+  for (const ms of [0.5, 500, 10_000, 10_000.001]) metrics.wrote(1, ms);
+  const { buckets } = metrics.read(GAUGES).writeDelay;
+  const under = (le: number): number => buckets.find((bucket) => bucket.le === le)?.count ?? NaN;
+  assertEquals([under(0.0005), under(0.25), under(0.5), under(10), under(Infinity)], [
+    1,
+    1,
+    2,
+    3,
+    4,
+  ]);
+});
+
 test("what was read is a copy: later events do not change it", () => {
   const metrics = new Metrics();
   const before = metrics.read(GAUGES);

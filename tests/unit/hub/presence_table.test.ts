@@ -78,6 +78,21 @@ test("tags that have no connection are listed for a while, and their number is b
   assert(!tags.includes("t0"), "the one silent longest went first");
 });
 
+test("the tag silent longest stands first, and a sign of life moves a tag to the end", () => {
+  const table = new PresenceTable(WINDOW);
+  for (const tag of ["a", "b", "c"]) table.acknowledged(tag, 0);
+  table.acknowledged("a", 1);
+  table.connected("b", "c1", null, 2);
+  assertEquals(table.list(2).map(({ tag }) => tag), ["c", "a", "b"]);
+  // So the one that keeps acknowledging outlives those that do not.
+  for (let i = 0; i < 5000; i++) {
+    table.acknowledged(`t${i}`, 3 + i);
+    table.acknowledged("a", 3 + i);
+  }
+  const tags = table.list(6000).map(({ tag }) => tag);
+  assertEquals([tags.includes("a"), tags.includes("c"), tags.includes("t0")], [true, false, false]);
+});
+
 test("acknowledgements alone cannot grow the list without bound", () => {
   const table = new PresenceTable(WINDOW);
   for (let i = 0; i < 10_000; i++) table.acknowledged(`t${i}`, i);
