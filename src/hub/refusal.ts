@@ -35,8 +35,14 @@ export function json(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return Response.json(value, {
+  return new Response(JSON.stringify(value), {
     status,
-    headers: { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", ...headers },
+    headers: {
+      // Named, for `Response.json` is not of one mind on all runtimes about a charset.
+      "Content-Type": "application/json",
+      "X-Content-Type-Options": "nosniff",
+      "Cache-Control": "no-store",
+      ...headers,
+    },
   });
 }

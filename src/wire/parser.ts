@@ -30,7 +30,7 @@ export interface ParserHandlers {
   onId?(id: string): void;
   /** A comment line, without its colon and one space. */
   onComment?(text: string): void;
-  /** A `retry:` line of digits, in milliseconds. */
+  /** A `retry:` line of digits, in milliseconds; at most the largest safe integer. */
   onRetry?(ms: number): void;
 }
 
@@ -161,7 +161,8 @@ export class Parser {
       if (!id.includes("\0")) this.#id = id;
     } else if (field === "retry") {
       const digits = colon === -1 ? "" : valueAfter(line, colon);
-      if (/^[0-9]+$/.test(digits)) this.#handlers.onRetry?.(Number(digits));
+      if (!/^[0-9]+$/.test(digits)) return;
+      this.#handlers.onRetry?.(Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
     }
   }
 

@@ -12,40 +12,7 @@ import { FakeClock } from "../../src/testing/fake_clock.ts";
 import { RecordingSink } from "../../src/testing/recording_sink.ts";
 import { EPHEMERAL, HOOK, Reader } from "./delivery.ts";
 import { History } from "./history.ts";
-
-/** The options that a schedule varies. */
-export interface WorldOptions {
-  readonly slow: "reset" | "lag";
-  readonly maxEvents: number;
-  readonly replyMaxEvents: number;
-  readonly clientBuffer: number;
-}
-
-/** One step of a schedule. Clients are named by a number, taken modulo how many there are. */
-export type Step =
-  | {
-    readonly do: "publish";
-    readonly topic: string;
-    readonly size: number;
-    readonly ephemeral: boolean;
-  }
-  | {
-    readonly do: "connect";
-    readonly topics: readonly string[] | null;
-    readonly lag: boolean;
-    /** What it presents: nothing, nonsense, an offset, or what a client of before holds. */
-    readonly cursor: "none" | "nonsense" | { readonly offset: number } | {
-      readonly of: number;
-    };
-    readonly ready: boolean;
-    readonly hook: "none" | "quick" | "gated";
-  }
-  | {
-    readonly do: "accept" | "acceptOne" | "refuse" | "leave" | "fail" | "open" | "disconnect";
-    readonly client: number;
-  }
-  | { readonly do: "wait"; readonly ms: number }
-  | { readonly do: "turn" };
+import type { Step, Tally, WorldOptions } from "./schedule.ts";
 
 interface Client {
   readonly sink: RecordingSink;
@@ -58,18 +25,10 @@ interface Client {
 }
 
 const TTL_MS = 60_000;
+const WRITE_TIMEOUT_MS = 10_000;
+/** How much later than it falls due a timeout may be noticed. */
+const TICKS_MS = 100;
 const BUFFER_BYTES = 1_048_576;
-
-/** What happened in a schedule: a property that never met a hole says nothing about holes. */
-export interface Tally {
-  clients: number;
-  events: number;
-  resumed: number;
-  lags: number;
-  evicted: number;
-  dead: number;
-  hooked: number;
-}
 
 /** A hub and what surrounds it. */
 export class HubWorld {
@@ -94,7 +53,7 @@ export class HubWorld {
       clientBuffer,
       clientBufferBytes: BUFFER_BYTES,
       keepaliveMs: 1000,
-      writeTimeoutMs: 10_000,
+      writeTimeoutMs: WRITE_TIMEOUT_MS,
       replay: { maxEvents, replyMaxEvents, ttlMs: TTL_MS },
       onPresence: (event) => void this.#presence.push(event),
       clock: this.clock,
@@ -172,7 +131,7 @@ export class HubWorld {
       assertEquals([reader.reset, sink.ended, sink.destroyed], ["shutdown", true, false]);
     }
     // Those whose runtime has failed or takes nothing are waited for within a bound.
-    await this.#wait(10_000);
+    await this.#wait(WRITE_TIMEOUT_MS + TICKS_MS);
     assert(stopped, "a shutdown is bounded");
     assertEquals([this.clock.pending, this.hub.clientCount], [0, 0], "nothing is left behind");
     this.#judgePresence();

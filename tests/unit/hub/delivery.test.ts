@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { HubWorld, type Step, type Tally, type WorldOptions } from "../../model/hub_world.ts";
+import { HubWorld } from "../../model/hub_world.ts";
+import type { Step, Tally, WorldOptions } from "../../model/schedule.ts";
 import { test } from "../../support/test.ts";
 
 const TOPICS = ["a", "b", "c"];

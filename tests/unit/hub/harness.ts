@@ -147,3 +147,37 @@ export class Client {
 export async function settle(): Promise<void> {
   for (let i = 0; i < 50; i++) await Promise.resolve();
 }
+
+/**
+ * Publishes numbers, slowly enough that it is no burst.
+ *
+ * @param made The hub and its clock.
+ * @param from The first number.
+ * @param to The last.
+ */
+export async function publishSlowly(
+  { hub, clock }: Bench,
+  from: number,
+  to: number,
+): Promise<void> {
+  for (let i = from; i <= to; i++) {
+    hub.publish({ data: String(i) });
+    clock.advance(100);
+    await settle();
+  }
+}
+
+/** A hook's gate: it opens when the test says so. */
+export function gate(): {
+  readonly opened: Promise<void>;
+  open(): void;
+  break(error: Error): void;
+} {
+  let open = (): void => {};
+  let fail = (_: Error): void => {};
+  const opened = new Promise<void>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  return { opened, open: () => open(), break: (error) => fail(error) };
+}
