@@ -1,0 +1,228 @@
+// @ts-check
+/**
+ * What `npm test` does, step by step: first the static checks, then the tests on each runtime.
+ *
+ * The folders of tests are found, not listed: a new one cannot be forgotten.
+ *
+ * @module
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { capture } from "./child.mjs";
+import { judge, readCounts } from "./counts.mjs";
+import { program, ROOT } from "./project.mjs";
+
+/**
+ * @typedef {import("./counts.mjs").Counts & { note: string }} Result
+ * @typedef {object} Step
+ * @property {string} name What `--only` calls it.
+ * @property {string} title What it does.
+ * @property {boolean} fixed Whether it is a static check, which a filter of files does not concern.
+ * @property {() => Promise<Result>} run Runs it.
+ */
+
+/** Somebody stopped the run: what was counted so far means nothing. */
+export class Interrupted extends Error {
+  constructor() {
+    super("Interrupted");
+  }
+}
+
+const CHECK_TIMEOUT_MS = 180_000;
+const TESTS_TIMEOUT_MS = 900_000;
+/** The order in which the folders of `tests/` run; others follow by name. */
+const ORDER = ["unit", "property", "structure", "conformance", "services"];
+/** The folder whose tests run on every runtime. */
+const PORTABLE = "unit";
+
+/**
+ * The static checks.
+ *
+ * @param {readonly string[]} flags The flags that resolve our imports.
+ * @returns {Step[]} One for each.
+ */
+export function checks(flags) {
+  const entries = entryPoints();
+  const core = ["mod.ts", ...sources("src/wire"), ...sources("src/hub")];
+  const everything = ["src", "tests", "bench", "examples", "scripts"].filter(hasSources);
+  return [
+    check("fmt", "Formatting", ["fmt", "--check"]),
+    check("lint", "Lint rules", ["lint"]),
+    check("check", "Types: sources, tests, benches, examples", [
+      "check",
+      "--quiet",
+      ...flags,
+      ...entries,
+      ...everything.flatMap((folder) => sources(folder)),
+    ]),
+    check("dom", "Types of the core with a browser's library", [
+      "check",
+      "--quiet",
+      "--config=scripts/types/dom.json",
+      ...core,
+    ]),
+    check("worker", "Types of the core with a worker's library", [
+      "check",
+      "--quiet",
+      "--config=scripts/types/worker.json",
+      ...core,
+    ]),
+    check("doc", "Documentation of every export", ["doc", "--quiet", "--lint", ...entries]),
+    check("publish", "Publishing, tried without doing it", [
+      "publish",
+      "--dry-run",
+      "--allow-dirty",
+    ]),
+  ];
+}
+
+/**
+ * The tests.
+ *
+ * @param {readonly string[]} flags The flags that resolve our imports.
+ * @param {readonly string[]} filters Parts of paths; only test files with one of them run. None
+ * means all.
+ * @returns {Step[]} One for each folder of `tests/` on Deno, and one each for the portable tests on
+ * the other runtimes.
+ */
+export function tests(flags, filters) {
+  /** @param {string} folder */
+  const files = (folder) =>
+    sources(`tests/${folder}`).filter((file) =>
+      /[._]test\.ts$/.test(file) &&
+      (filters.length === 0 || filters.some((part) => file.includes(part)))
+    );
+  const folders = readdirSync(join(ROOT, "tests"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort(inOrder);
+  const steps = folders.map((folder) =>
+    run(folder, `Tests on Deno: tests/${folder}`, "deno", files(folder), [
+      "test",
+      "--allow-all",
+      "--no-check",
+      ...flags,
+    ])
+  );
+  const portable = files(PORTABLE);
+  // Bun takes a bare name for a filter, one that starts with a dot for a file.
+  const dotted = portable.map((file) => `./${file}`);
+  steps.push(
+    run("bun", `Tests on Bun: tests/${PORTABLE}`, "bun", dotted, ["test"]),
+    run("node", `Tests on Node: tests/${PORTABLE}`, "node", portable, [
+      "--import",
+      "tsx",
+      "--test",
+      "--test-reporter=spec",
+    ], { TSX_TSCONFIG_PATH: "tests/tsconfig.json" }),
+  );
+  return steps.filter((step) => step !== undefined);
+}
+
+/**
+ * @param {string} name
+ * @param {string} title
+ * @param {string[]} args
+ * @returns {Step}
+ */
+function check(name, title, args) {
+  return {
+    name,
+    title,
+    fixed: true,
+    async run() {
+      const { code, late, interrupted } = await capture(required("deno"), args, {
+        timeoutMs: CHECK_TIMEOUT_MS,
+      });
+      if (interrupted) throw new Interrupted();
+      if (code === 0) return { passed: 1, failed: 0, skipped: 0, note: "" };
+      return { passed: 0, failed: 1, skipped: 0, note: late ? overdue(CHECK_TIMEOUT_MS) : "" };
+    },
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {string} title
+ * @param {import("./counts.mjs").Runner} runner
+ * @param {readonly string[]} files
+ * @param {readonly string[]} args
+ * @param {Record<string, string>} [env]
+ * @returns {Step | undefined} None when there is no file.
+ */
+function run(name, title, runner, files, args, env = {}) {
+  if (files.length === 0) return undefined;
+  return {
+    name,
+    title,
+    fixed: false,
+    async run() {
+      const file = program(runner);
+      if (file === undefined) return absent(runner);
+      const { code, output, late, interrupted } = await capture(file, [...args, ...files], {
+        timeoutMs: TESTS_TIMEOUT_MS,
+        env,
+      });
+      if (interrupted) throw new Interrupted();
+      const result = judge(readCounts(runner, output), code);
+      return late ? { ...result, note: overdue(TESTS_TIMEOUT_MS) } : result;
+    },
+  };
+}
+
+/** @param {number} ms */
+function overdue(ms) {
+  return `ended after ${ms / 1000} s`;
+}
+
+/**
+ * A runtime that is not there, as Node is not where there is only Deno.
+ *
+ * @param {string} runner
+ * @returns {Result}
+ */
+function absent(runner) {
+  const failed = process.env["TIDEMARK_REQUIRE_ALL"] === "1" ? 1 : 0;
+  return { passed: 0, failed, skipped: 1 - failed, note: `${runner} is not installed` };
+}
+
+/** @param {import("./counts.mjs").Runner} name */
+function required(name) {
+  const path = program(name);
+  if (path === undefined) throw new Error(`${name} is not installed`);
+  return path;
+}
+
+function entryPoints() {
+  /** @type {{ exports: Record<string, string> }} */
+  const config = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8"));
+  return Object.values(config.exports);
+}
+
+/** @param {string} folder */
+function hasSources(folder) {
+  return sources(folder).length > 0;
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]} Its files of TypeScript and checked JavaScript, below it too.
+ */
+function sources(folder) {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sources(path);
+    return /\.(?:ts|tsx|mts|mjs)$/.test(entry.name) ? [path] : [];
+  }).sort();
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ */
+function inOrder(a, b) {
+  /** @param {string} name */
+  const rank = (name) => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
+  const ranked = [a, b].map((name) => ORDER.includes(name) ? rank(name) : ORDER.length + 1);
+  return (ranked[0] ?? 0) - (ranked[1] ?? 0) || a.localeCompare(b);
+}
