@@ -6,7 +6,11 @@
 const [url = "", tag = ""] = Deno.args;
 const { hostname, port, pathname, search } = new URL(url);
 const conn = await Deno.connect({ hostname, port: Number(port) });
-const request = [`GET ${pathname}${search} HTTP/1.1`, `Host: ${hostname}:${port}`, `SSE-Client: ${tag}`];
+const request = [
+  `GET ${pathname}${search} HTTP/1.1`,
+  `Host: ${hostname}:${port}`,
+  `SSE-Client: ${tag}`,
+];
 await conn.write(new TextEncoder().encode(`${request.join("\r\n")}\r\n\r\n`));
 const decoder = new TextDecoder();
 const buffer = new Uint8Array(65_536);

@@ -125,7 +125,9 @@ export class EventStream {
     for (;;) {
       if (this.fault !== null) throw this.fault;
       const answer = ask(this);
-      if (answer !== undefined && answer !== null && answer !== false && answer !== "") return answer;
+      if (answer !== undefined && answer !== null && answer !== false && answer !== "") {
+        return answer;
+      }
       if (this.#ending !== null) {
         throw new Error(`The stream ended (${this.#ending}) before ${what}.\n${this.tail()}`);
       }

@@ -1,0 +1,17 @@
+/**
+ * The conformance suite in a Durable Object: on two releases of workerd, each with and without the
+ * flag that makes a request's signal fire.
+ *
+ * @module
+ */
+import { chooseRuntimes } from "../support/runtimes.ts";
+import { conformance } from "../suites/conformance.ts";
+
+const NAMES = [
+  "workerd-2026-04",
+  "workerd-2026-04-signal",
+  "workerd-2026-11",
+  "workerd-2026-11-signal",
+];
+
+for (const runtime of chooseRuntimes(NAMES.join(","))) conformance(runtime);
