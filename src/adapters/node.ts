@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { refusal } from "../hub/refusal.ts";
 import { BadRequestError, toRequest } from "./node/request.ts";
 import { send } from "./node/response.ts";
@@ -64,7 +65,8 @@ export interface NodeHandlerOptions {
  * ```ts
  * import { assertEquals } from "@std/assert";
  * import { once } from "node:events";
- * import { createServer } from "node:http";
+ * import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
  * import { toNodeHandler } from "@tidemark/sse/node";
  *
  * const server = createServer(toNodeHandler(() => new Response("hello")));
@@ -169,6 +171,7 @@ export async function serveNode(
   const { logger = console } = options;
   const { hostname, port } = readListenOptions(options);
   const server = createServer(toNodeHandler(handler, options));
+  const unused = unusedSockets(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, hostname, () => {
@@ -186,8 +189,22 @@ export async function serveNode(
     gently: () => {
       // What ends from now on must not keep its connection for a next request.
       server.keepAliveTimeout = 1;
-      return new Promise((resolve) => server.close(resolve));
+      return new Promise((resolve) => {
+        server.close(resolve);
+        for (const socket of unused) socket.destroy();
+      });
     },
     now: () => server.closeAllConnections(),
   });
+}
+
+/** The sockets without a request so far, such as browsers open ahead: `close` would wait for them. */
+function unusedSockets(server: Server): ReadonlySet<Socket> {
+  const unused = new Set<Socket>();
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.on("close", () => unused.delete(socket));
+  });
+  server.on("request", (incoming) => unused.delete(incoming.socket));
+  return unused;
 }

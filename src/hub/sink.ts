@@ -76,6 +76,12 @@ export interface StreamHost {
   readonly flushed?: Promise<unknown> | undefined;
   /** Drops the socket of a stream that was ended while its peer took nothing. */
   readonly drop?: (() => void) | undefined;
+  /**
+   * Whether a dropped stream just ends. Deno, Bun and Workers log a stream's error with its stack
+   * and keep the socket all the same, and a peer that stopped reading hears neither. Bridges on Node
+   * throw it off its socket by the error.
+   */
+  readonly quiet?: boolean | undefined;
 }
 
 /**
@@ -87,17 +93,18 @@ export interface StreamHost {
  * @returns What it can do.
  */
 export function hostOf(request: Request, host: unknown): StreamHost {
-  if (typeof host !== "object" || host === null) return {};
+  // Workers give an object's `fetch` no second argument.
+  if (typeof host !== "object" || host === null) return { quiet: "WebSocketPair" in globalThis };
   if ("completed" in host && host.completed instanceof Promise) {
     const flushed = host.completed;
     // It rejects when the peer leaves, which is told by the stream's cancel as well.
     flushed.catch(() => {});
-    return { flushed };
+    return { flushed, quiet: true };
   }
   if ("timeout" in host && typeof host.timeout === "function") {
     const server = host as { timeout(request: Request, seconds: number): void };
     server.timeout(request, 0);
-    return { drop: () => server.timeout(request, 1) };
+    return { drop: () => server.timeout(request, 1), quiet: true };
   }
   return {};
 }
@@ -157,6 +164,7 @@ class StreamSink implements Sink {
 
   destroy(): void {
     this.#host.drop?.();
-    this.#controller.error(new Error("The hub dropped this stream"));
+    if (this.#host.quiet === true) this.#controller.close();
+    else this.#controller.error(new Error("The hub dropped this stream"));
   }
 }

@@ -15,7 +15,10 @@
 
 /** What a host can do. Where one cannot, a suite expects just that, and the docs say it. */
 export interface Capabilities {
-  /** A peer that closes its socket is noticed while nothing is written; else at the next write. */
+  /**
+   * A peer that closes its socket, or only its own direction, is noticed while nothing is written.
+   * Else a close is noticed at the next write, and a half-close never: the peer is served on.
+   */
   readonly seesIdlePeerLeave: boolean;
   /**
    * The server's end of the socket is closed within 4 s after the hub has dropped the stream of a
@@ -105,14 +108,12 @@ const full: Capabilities = {
 
 const workerd: Capabilities = {
   ...full,
+  seesIdlePeerLeave: false,
   socketDestroyedOnStall: false,
   stopsOnSignal: false,
   idleConnections: 500,
   loadConnections: 100,
 };
-
-/** Until some time in 2026, with and without `enable_request_signal`. */
-const olderWorkerd: Capabilities = { ...workerd, seesIdlePeerLeave: false };
 
 function node(direct: "on" | "off"): Command {
   return { argv: [NODE, "--import", "tsx", MAIN, "--direct", direct], listen: LISTEN };
@@ -138,8 +139,8 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: "bun", command: { argv: [BUN, "run", MAIN], listen: LISTEN }, can: full },
   { name: "node-web", command: node("off"), can: full },
   { name: "node-direct", command: node("on"), can: full },
-  { name: "workerd-2026-04", command: worker("bundled"), can: olderWorkerd },
-  { name: "workerd-2026-04-signal", command: worker("bundled", ...SIGNAL), can: olderWorkerd },
+  { name: "workerd-2026-04", command: worker("bundled"), can: workerd },
+  { name: "workerd-2026-04-signal", command: worker("bundled", ...SIGNAL), can: workerd },
   { name: "workerd-2026-11", command: worker("new"), can: workerd },
   { name: "workerd-2026-11-signal", command: worker("new", ...SIGNAL), can: workerd },
 ];
@@ -159,7 +160,7 @@ export const BARE_RUNTIMES: readonly BareRuntime[] = [
   {
     name: "bare-object",
     command: worker("bundled", "--bare", "on"),
-    can: olderWorkerd,
+    can: workerd,
   },
 ];
 
