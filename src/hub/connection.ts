@@ -4,6 +4,7 @@
  * @module
  */
 import { ConnectionGoneError } from "../errors.ts";
+import { joinBytes } from "../wire/frame.ts";
 import type { ConnectionHome, Identity } from "./connection_home.ts";
 import { Farewell } from "./farewell.ts";
 import { Feed } from "./feed.ts";
@@ -33,6 +34,8 @@ export class Connection implements Peer {
   readonly #feed: Feed;
   readonly #farewell = new Farewell();
   readonly #maySkip: boolean;
+  /** Whether a flush is on its way. */
+  #woken = false;
   #greeted = false;
   #stage: Stage;
   #hook: (() => Promise<void>) | null;
@@ -105,12 +108,15 @@ export class Connection implements Peer {
   offer(frame: Frame): void {
     if (this.#over) return;
     const outcome = this.#feed.offer(frame);
-    if (outcome === "queued") this.#home.wake(this);
-    else if (outcome === "full") this.#fallBehind(1);
+    if (outcome === "full") return this.#fallBehind(1);
+    if (outcome === "passed" || this.#woken) return;
+    this.#woken = true;
+    this.#home.wake(this);
   }
 
   /** Hands over what waits, if the runtime takes it. */
   flush(): void {
+    this.#woken = false;
     if (this.#outlet.ready) this.#pump();
     else this.#wait();
   }
@@ -184,7 +190,7 @@ export class Connection implements Peer {
       // The way of nearly every chunk: frames only, joined once for all who wait for the same.
       if (this.#feed.queued === 0) return this.#goodbye();
       this.#writing = "frame";
-      return this.#outbox.cut([this.#home.joiner.join(this.#feed.dequeue())]);
+      return this.#outbox.cut(this.#home.joiner.join(this.#feed.dequeue()));
     }
     const parts: Uint8Array[] = [];
     this.#writing = this.#waitingWrite();
@@ -195,7 +201,7 @@ export class Connection implements Peer {
       this.#keepaliveDue = false;
     }
     if (room > 0) this.#putFrames(parts, room);
-    return parts.length === 0 ? this.#goodbye() : this.#outbox.cut(parts);
+    return parts.length === 0 ? this.#goodbye() : this.#outbox.cut(joinBytes(parts));
   };
 
   #putFrames(parts: Uint8Array[], room: number): void {
@@ -275,7 +281,7 @@ export class Connection implements Peer {
     this.#farewell.reason ??= "slow";
     this.#stage = "flow";
     this.#feed.clear();
-    this.#outbox.clear(new ConnectionGoneError("evicted"), !this.#greeted);
+    this.#outbox.clear(() => new ConnectionGoneError("evicted"), !this.#greeted);
     this.#keepaliveDue = false;
     this.#idDue = false;
     this.#home.left(this);
@@ -306,7 +312,7 @@ export class Connection implements Peer {
     this.#farewell.cancel();
     this.#feed.clear();
     const orderly = write === undefined && !this.#outbox.midFrame;
-    this.#outbox.clear(new ConnectionGoneError(cause));
+    this.#outbox.clear(() => new ConnectionGoneError(cause));
     this.#home.left(this);
     const closed = this.#outlet.close(orderly);
     this.#home.departed(this, { cause, write, greeted: this.#greeted, ...closed });

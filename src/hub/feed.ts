@@ -17,6 +17,7 @@ import type { Metrics } from "./metrics.ts";
 import type { HubSettings } from "./options.ts";
 import { FrameQueue } from "./queue.ts";
 import type { Frame } from "./ring.ts";
+import type { Turn } from "./turn.ts";
 import type { Judgement } from "./verdict.ts";
 
 /** What a feed reads, and whom it tells. */
@@ -24,6 +25,7 @@ export interface FeedSource {
   readonly settings: HubSettings;
   readonly log: EventLog;
   readonly metrics: Metrics;
+  readonly turn: Turn;
 }
 
 /** The frames of one connection. */
@@ -144,8 +146,7 @@ export class Feed {
     if (!this.#queue.over) this.#overSince = 0;
     const oldest = frames[0];
     if (oldest === undefined) return frames;
-    const { clock } = this.#source.settings;
-    this.#source.metrics.wrote(frames.length, clock.monotonic() - oldest.born);
+    this.#source.metrics.wrote(frames.length, this.#source.turn.now() - oldest.born);
     for (let i = frames.length - 1; i >= 0; i--) {
       const offset = frames[i]?.offset ?? 0;
       if (offset === 0) continue;

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { joinBytes } from "../wire/frame.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 
 interface Note {
@@ -32,7 +31,8 @@ export class Outbox {
 
   /** Whether a frame waits whose sender wants to know what became of it. */
   get hasPromise(): boolean {
-    return [...this.#leaving, ...this.#notes].some((note) => note.settled !== undefined);
+    const waits = (note: Note): boolean => note.settled !== undefined;
+    return this.#leaving.some(waits) || this.#notes.some(waits);
   }
 
   /**
@@ -80,16 +80,18 @@ export class Outbox {
   /**
    * Cuts what leaves to the size of a chunk, and keeps the rest.
    *
-   * @param parts The parts, at least one.
+   * @param bytes What leaves.
    * @returns The chunk.
    */
-  cut(parts: readonly Uint8Array[]): Uint8Array {
-    return this.#slice(joinBytes(parts));
+  cut(bytes: Uint8Array): Uint8Array {
+    const whole = bytes.length <= MAX_CHUNK_BYTES;
+    this.#rest = whole ? null : bytes.subarray(MAX_CHUNK_BYTES);
+    return whole ? bytes : bytes.subarray(0, MAX_CHUNK_BYTES);
   }
 
   /** The next slice of the frame that has been begun; `null` when there is none. */
   next(): Uint8Array | null {
-    return this.#rest === null ? null : this.#slice(this.#rest);
+    return this.#rest === null ? null : this.cut(this.#rest);
   }
 
   /** Says that the runtime took the chunk. */
@@ -103,20 +105,14 @@ export class Outbox {
   /**
    * Forgets what waits, except the rest of a frame that has been begun.
    *
-   * @param error What the senders are told.
+   * @param error Makes what each sender is told.
    * @param keepFirst Whether the first frame stays: a stream's opening, which comes before its end.
    */
-  clear(error: Error, keepFirst: boolean = false): void {
+  clear(error: () => Error, keepFirst: boolean = false): void {
     const kept = keepFirst ? this.#notes.slice(0, 1) : [];
     const lost = [...this.#leaving, ...this.#notes.slice(kept.length)];
     this.#notes = kept;
     this.#leaving = [];
-    for (const note of lost) note.settled?.(error);
-  }
-
-  #slice(bytes: Uint8Array): Uint8Array {
-    const whole = bytes.length <= MAX_CHUNK_BYTES;
-    this.#rest = whole ? null : bytes.subarray(MAX_CHUNK_BYTES);
-    return whole ? bytes : bytes.subarray(0, MAX_CHUNK_BYTES);
+    for (const note of lost) note.settled?.(error());
   }
 }

@@ -17,16 +17,18 @@ import { Metrics } from "./metrics.ts";
 import type { HubSettings } from "./options.ts";
 import type { PresenceEvent } from "./presence.ts";
 import { PresenceTable } from "./presence_table.ts";
+import { Turn } from "./turn.ts";
 
 /** The connections of one hub. */
 export class Roster implements ConnectionHome {
   readonly settings: HubSettings;
   readonly log: EventLog;
   readonly metrics: Metrics = new Metrics();
+  readonly turn: Turn;
   readonly joiner: Joiner = new Joiner();
   readonly keepalive: Uint8Array;
   /** Those that receive. */
-  readonly fanout: Fanout = new Fanout();
+  readonly fanout: Fanout;
   /** Those that have not ended, the evicted that say goodbye included. */
   readonly drain: Drain = new Drain();
   /** The tags. */
@@ -39,6 +41,8 @@ export class Roster implements ConnectionHome {
   /** @param settings The hub's settings. */
   constructor(settings: HubSettings) {
     this.settings = settings;
+    this.turn = new Turn(settings.clock);
+    this.fanout = new Fanout(this.turn);
     this.log = new EventLog(settings);
     this.keepalive = keepaliveFrame(settings.keepaliveEvent);
     this.tags = new PresenceTable(ALIVE_WINDOW_BEATS * settings.keepaliveMs);

@@ -154,7 +154,8 @@ class StreamSink implements Sink {
 
   write(bytes: Uint8Array): boolean {
     this.#controller.enqueue(bytes);
-    return (this.#controller.desiredSize ?? 0) > 0;
+    // With a high-water mark of 0 only the next pull asks for more.
+    return false;
   }
 
   end(): Promise<unknown> | undefined {

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { joinBytes } from "../../../src/wire/frame.ts";
 import { Outbox } from "../../../src/hub/outbox.ts";
 import { test } from "../../support/test.ts";
 
@@ -14,7 +15,7 @@ function drain(outbox: Outbox): Uint8Array[] {
       const parts: Uint8Array[] = [];
       outbox.moveTo(parts, CHUNK);
       if (parts.length === 0) return chunks;
-      chunk = outbox.cut(parts);
+      chunk = outbox.cut(joinBytes(parts));
     }
     chunks.push(chunk);
     outbox.taken();
@@ -46,7 +47,7 @@ test("a sender learns that its frame was taken only with its last byte", () => {
   outbox.push(new Uint8Array(CHUNK + 1), (error) => settled.push(error));
   const parts: Uint8Array[] = [];
   outbox.moveTo(parts, CHUNK);
-  outbox.cut(parts);
+  outbox.cut(joinBytes(parts));
   outbox.taken();
   assertEquals([settled.length, outbox.midFrame, outbox.hasPromise], [0, true, true]);
   assertEquals(outbox.next()?.length, 1);
@@ -62,10 +63,10 @@ test("clearing tells every sender, and keeps only the rest of a frame that has b
   outbox.push(new Uint8Array(10), tell);
   const parts: Uint8Array[] = [];
   outbox.moveTo(parts, CHUNK);
-  outbox.cut(parts);
+  outbox.cut(joinBytes(parts));
   outbox.taken();
   const gone = new Error("gone");
-  outbox.clear(gone);
+  outbox.clear(() => gone);
   assertEquals(settled, [gone, gone]);
   assertEquals(outbox.next()?.length, 5);
   outbox.taken();
