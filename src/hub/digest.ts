@@ -8,7 +8,6 @@ import { encodeUtf8, hasUnsafeCharacter } from "../wire/text.ts";
 import { DIGEST_MAX_BODY_BYTES, DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
 import { readBody } from "./body.ts";
 import { json, refusal } from "./refusal.ts";
-import type { Position } from "./types.ts";
 
 /** One unit of the application's state, with the version that a client holds. */
 export interface HeldSubject {
@@ -62,7 +61,7 @@ interface Differences {
 /** What the digest asks of its hub. */
 export interface DigestHome {
   /** The replay window now. */
-  position(): Position;
+  position(): { readonly floor: number; readonly head: number };
   /** The epoch that versions belong to. */
   versionEpoch(): string;
   /** Tells a person that a resolver failed. */

@@ -26,6 +26,9 @@ import {
 import type { ServeOptions, Writer } from "./types.ts";
 import type { Judgement } from "./verdict.ts";
 
+/** A keepalive sooner than this has been seen to keep Bun from cutting a stream. */
+const BUN_IDLE_MS = 8001;
+
 /**
  * Answers a request for a stream.
  *
@@ -62,8 +65,23 @@ export function respond(roster: Roster, request: Request, options: ServeOptions)
     declaresLag: declaresLag(request),
   });
   whenAborted(request, () => connection.left());
+  if (options.host === undefined) warnOfBun(roster);
   const body = streamBody(connection, hostOf(request, options.host));
   return new Response(body, { headers: STREAM_HEADERS });
+}
+
+/**
+ * Bun cuts a stream that is silent for about 10 s, and only its server can turn that off. Warned of
+ * once a hub, and only where the keepalive would come too late.
+ */
+function warnOfBun(roster: Roster): void {
+  const { keepaliveMs, logger } = roster.settings;
+  if (!("Bun" in globalThis) || keepaliveMs < BUN_IDLE_MS || roster.warned) return;
+  roster.warned = true;
+  logger.warn(
+    `Bun may cut streams after 10 s of silence, before the keepalive of ${keepaliveMs} ms: pass its ` +
+      "server as the option host, set idleTimeout, or lower keepaliveMs",
+  );
 }
 
 function open(

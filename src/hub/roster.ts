@@ -35,6 +35,8 @@ export class Roster implements ConnectionHome {
   readonly tags: PresenceTable;
   /** The most connections that receive at once. */
   maxClients: number;
+  /** Whether it has been warned that the runtime may cut its streams. */
+  warned = false;
   readonly #beats: Beats;
   #stopping: Promise<void> | null = null;
 

@@ -112,7 +112,7 @@ test("a hook that throws or rejects is logged at error, and changes nothing", as
     () => Promise.reject(new Error("async trouble")),
   ];
   for (const onPresence of faults) {
-    const { hub, logger } = bench({ onPresence });
+    const { hub, logger } = bench({ onPresence, keepaliveMs: 5000 });
     const client = new Client(hub);
     await settle();
     hub.publish({ data: "still served" });
