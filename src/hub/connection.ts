@@ -256,15 +256,12 @@ export class Connection implements Peer {
     const hook = this.#hook;
     this.#hook = null;
     this.#stage = hook === null ? "flow" : "hooking";
-    hook?.().then(() => this.#hookDone(), () => this.#hookFailed());
+    hook?.().then(() => this.#hookDone(true), () => this.#hookDone(false));
   }
 
-  #hookFailed(): void {
-    if (this.#stage === "hooking") this.#end("hook_failed");
-  }
-
-  #hookDone(): void {
+  #hookDone(well: boolean): void {
     if (this.#ended !== null || this.#stage !== "hooking") return;
+    if (!well) return this.#end("hook_failed");
     this.#stage = "flow";
     if (this.#farewell.reason !== null) this.#startFarewell();
     else this.flush();
