@@ -13,7 +13,9 @@ export class Parser {
    */
   constructor(handlers) {
     this.handlers = handlers;
-    this.decoder = new TextDecoder();
+    // One byte order mark may start the stream; some decoders strip one from every chunk.
+    this.decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    this.atStart = true;
     this.rest = "";
     this.afterCr = false;
     this.name = "";
@@ -28,7 +30,10 @@ export class Parser {
   feed(bytes) {
     let text = this.decoder.decode(bytes, { stream: true });
     if (text === "") return;
-    if (this.afterCr && text.startsWith("\n")) text = text.slice(1);
+    if (this.atStart ? text.startsWith("\ufeff") : this.afterCr && text.startsWith("\n")) {
+      text = text.slice(1);
+    }
+    this.atStart = false;
     this.afterCr = text.endsWith("\r");
     const lines = (this.rest + text).split(/\r\n|\r|\n/);
     this.rest = lines.pop() ?? "";
