@@ -123,7 +123,8 @@ export class RecordingSink implements Sink {
 
   /** Everything that was written, as text. */
   get text(): string {
-    const decoder = new TextDecoder();
+    // Some decoders strip a byte order mark from every chunk.
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     return this.chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") +
       decoder.decode();
   }
