@@ -129,7 +129,7 @@ class OpenResponses {
 
   answer(request: Request, info: DenoInfo): Response | Promise<Response> {
     if (this.#drained !== undefined) {
-      return refusal(503, "unavailable", "The server is shutting down", { "Retry-After": "1" });
+      return refusal(503, "sse_unavailable", "The server is shutting down", { "Retry-After": "1" });
     }
     this.#open++;
     const ended = (): void => {

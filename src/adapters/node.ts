@@ -65,8 +65,7 @@ export interface NodeHandlerOptions {
  * ```ts
  * import { assertEquals } from "@std/assert";
  * import { once } from "node:events";
- * import { createServer, type Server } from "node:http";
-import type { Socket } from "node:net";
+ * import { createServer } from "node:http";
  * import { toNodeHandler } from "@tidemark/sse/node";
  *
  * const server = createServer(toNodeHandler(() => new Response("hello")));

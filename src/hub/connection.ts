@@ -42,8 +42,10 @@ export class Connection implements Peer {
   #keepaliveDue = false;
   #idDue = true;
   #writing: FailedWrite = "frame";
-  /** Since when bytes have waited and none was taken, on the monotonic clock; 0 when none wait. */
-  #waitingSince: number;
+  /** Since when bytes have waited and none was taken, on the monotonic clock. */
+  #waitingSince: number | null;
+  /** Whether the runtime said that the socket is gone. */
+  #gone = false;
   #ended: DepartureCause | null = null;
 
   /**
@@ -84,18 +86,18 @@ export class Connection implements Peer {
 
   ready(): void {
     this.#outlet.ask();
-    this.#waitingSince = 0;
+    this.#waitingSince = null;
     this.#pump();
   }
 
   left(): void {
-    if (this.#farewell.reason === null) this.#end("closed");
-    else this.#failFarewell();
+    this.#gone = true;
+    this.#fail("closed");
   }
 
   failed(): void {
-    if (this.#farewell.reason === null) this.#end("dead", this.#writing);
-    else this.#failFarewell();
+    this.#gone = true;
+    this.#fail("dead", this.#writing);
   }
 
   // What the hub says.
@@ -138,15 +140,13 @@ export class Connection implements Peer {
     // A hook that runs into a shutdown may still wait for a peer that has stopped.
     if (this.#over && this.#stage !== "hooking") return;
     if (!this.#over && this.#feed.overdue(now)) return this.#fallBehind(0);
-    const { writeTimeoutMs } = this.#home.settings;
-    if (this.#waitingSince === 0 || now - this.#waitingSince < writeTimeoutMs) return;
-    this.#writing = this.#waitingWrite();
-    this.failed();
+    const waited = now - (this.#waitingSince ?? now);
+    if (waited >= this.#home.settings.writeTimeoutMs) this.#fail("dead", this.#waitingWrite());
   }
 
   /** Ends the connection in good order and without a word: the application wants it so. */
   close(): void {
-    if (!this.#over) this.#end("closed");
+    this.#end("closed");
   }
 
   /** Sends what is owed, says goodbye, and ends; bounded by a running hook and the write timeout. */
@@ -167,9 +167,8 @@ export class Connection implements Peer {
    */
   write(bytes: Uint8Array): Promise<void> {
     const gone = this.#ended ?? (this.#farewell.reason === "slow" ? "evicted" : null);
-    const written = gone === null
-      ? this.#outbox.promise(bytes)
-      : Promise.reject(new ConnectionGoneError(gone));
+    if (gone !== null) return Promise.reject(new ConnectionGoneError(gone));
+    const written = this.#outbox.promise(bytes);
     this.flush();
     return written;
   }
@@ -222,19 +221,18 @@ export class Connection implements Peer {
   /** What follows from the runtime having taken a chunk. */
   readonly #sent = (): void => {
     this.#outbox.taken();
+    // A sink may have told within its write that the peer has left.
+    if (this.#ended !== null) return;
     if (!this.#greeted) {
       this.#greeted = true;
       this.#home.arrived(this);
     }
-    if (this.#farewell.said && !this.#outbox.midFrame) {
-      this.#end(this.#farewell.cause);
-    } else if (this.#stage === "hook" && this.#outbox.empty) {
-      this.#runHook();
-    }
+    if (this.#farewell.said && !this.#outbox.midFrame) this.#end(this.#farewell.cause);
+    else if (this.#stage === "hook" && this.#outbox.empty) this.#runHook();
   };
 
   #wait(): void {
-    if (this.#waitingSince !== 0 || this.#ended !== null) return;
+    if (this.#waitingSince !== null || this.#ended !== null) return;
     if (this.#hasOffer()) this.#waitingSince = this.#home.settings.clock.monotonic();
   }
 
@@ -253,10 +251,8 @@ export class Connection implements Peer {
   // Hooks, slowness, endings.
 
   #runHook(): void {
-    const hook = this.#hook;
-    this.#hook = null;
-    this.#stage = hook === null ? "flow" : "hooking";
-    hook?.().then(() => this.#hookDone(true), () => this.#hookDone(false));
+    this.#stage = "hooking";
+    this.#hook?.().then(() => this.#hookDone(true), () => this.#hookDone(false));
   }
 
   #hookDone(well: boolean): void {
@@ -267,9 +263,13 @@ export class Connection implements Peer {
     else this.flush();
   }
 
-  /** @param owed How many frames found no place. */
+  /**
+   * A peer that takes a chunk now is not slow: what its queue had no place for, the log may hold.
+   *
+   * @param owed How many frames found no place.
+   */
   #fallBehind(owed: number): void {
-    if (this.#maySkip) this.#feed.fallBehind(owed);
+    if (this.#maySkip || this.#outlet.ready) this.#feed.fallBehind(owed);
     else this.#evict();
   }
 
@@ -286,21 +286,24 @@ export class Connection implements Peer {
   }
 
   #startFarewell(): void {
-    this.#farewell.start(this.#home.settings, () => this.#failFarewell());
-    this.flush();
+    this.#farewell.start(this.#home.settings, () => this.#fail("dead"));
+    // Not at once: this may be in the midst of a fan-out, and a write may call back.
+    this.#home.wake(this);
   }
 
   #goodbye(): Uint8Array | null {
     return this.#stage === "flow" ? this.#farewell.say() : null;
   }
 
-  #failFarewell(): void {
-    this.#end(this.#farewell.cause, "reset");
-  }
-
   /** Whether it has ended, or is about to. */
   get #over(): boolean {
     return this.#farewell.reason !== null || this.#ended !== null;
+  }
+
+  /** Ends a stream whose peer takes nothing more; a goodbye that was on its way failed then. */
+  #fail(cause: DepartureCause, write?: FailedWrite): void {
+    if (this.#farewell.reason === null) this.#end(cause, write);
+    else this.#end(this.#farewell.cause, "reset");
   }
 
   #end(cause: DepartureCause, write?: FailedWrite): void {
@@ -312,6 +315,7 @@ export class Connection implements Peer {
     this.#outbox.clear(() => new ConnectionGoneError(cause));
     this.#home.left(this);
     const closed = this.#outlet.close(orderly);
-    this.#home.departed(this, { cause, write, greeted: this.#greeted, ...closed });
+    const abandoned = closed.abandoned && !this.#gone;
+    this.#home.departed(this, { ...closed, cause, write, greeted: this.#greeted, abandoned });
   }
 }

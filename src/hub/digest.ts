@@ -90,7 +90,13 @@ export function digestHandler(
     if (essence(request.headers.get("Content-Type")) !== "application/json") {
       return refusal(415, "digest_content_type", "The content type must be application/json");
     }
-    const body = await readBody(request, maxBody);
+    let body: string | null;
+    try {
+      body = await readBody(request, maxBody);
+    } catch {
+      // A client that leaves half-way is nobody's error.
+      return refusal(400, "digest_invalid", "The body could not be read");
+    }
     if (body === null) {
       return refusal(413, "digest_too_large", `The body is over ${maxBody} bytes`);
     }
@@ -206,9 +212,9 @@ function readSubject(entry: unknown): HeldSubject | string {
   return { kind, ref, version };
 }
 
-/** A kind holds no space, so that two subjects never share a key. */
+/** As JSON, so that two subjects never share a key, whatever a resolver makes of them. */
 function key(subject: { readonly kind: string; readonly ref: string }): string {
-  return `${subject.kind} ${subject.ref}`;
+  return JSON.stringify([subject.kind, subject.ref]);
 }
 
 function essence(contentType: string | null): string {

@@ -38,8 +38,8 @@ export class Feed {
   #position: number;
   /** While catching up: how many matching, durable frames were published and not given yet. */
   #owed: number;
-  /** Since when the queue has been over its bound, on the monotonic clock; 0 when it is not. */
-  #overSince = 0;
+  /** Since when the queue has been over its bound, on the monotonic clock. */
+  #overSince: number | null = null;
   #lost = false;
 
   /**
@@ -98,9 +98,7 @@ export class Feed {
     }
     const outcome = this.#queue.push(frame, !this.overdue(frame.born));
     if (outcome === "dropped") return "passed";
-    if (outcome === "queued" && this.#overSince === 0 && this.#queue.over) {
-      this.#overSince = frame.born;
-    }
+    if (outcome === "queued" && this.#queue.over) this.#overSince ??= frame.born;
     return outcome;
   }
 
@@ -112,7 +110,7 @@ export class Feed {
    * @param now The monotonic time.
    */
   overdue(now: number): boolean {
-    return this.#overSince !== 0 && now - this.#overSince >= RESET_WRITE_TIMEOUT_MS;
+    return this.#overSince !== null && now - this.#overSince >= RESET_WRITE_TIMEOUT_MS;
   }
 
   /**
@@ -124,14 +122,14 @@ export class Feed {
   fallBehind(owed: number): void {
     this.#catching = true;
     this.#owed = owed;
-    this.#overSince = 0;
+    this.#overSince = null;
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#queue.clear();
     this.#catching = false;
-    this.#overSince = 0;
+    this.#overSince = null;
   }
 
   /**
@@ -143,7 +141,7 @@ export class Feed {
    */
   dequeue(room: number = MAX_CHUNK_BYTES, first: boolean = true): readonly Frame[] {
     const frames = this.#queue.take(room, first);
-    if (!this.#queue.over) this.#overSince = 0;
+    if (!this.#queue.over) this.#overSince = null;
     const oldest = frames[0];
     if (oldest === undefined) return frames;
     this.#source.metrics.wrote(frames.length, this.#source.turn.now() - oldest.born);

@@ -111,8 +111,14 @@ class BroadcastHub implements Hub {
 
   presence(): PresenceSnapshot {
     const { tags, fanout, settings } = this.#roster;
+    // Kept on the clock that never goes back, for an adjusted one must not make everybody gone.
+    const now = settings.clock.monotonic();
+    const epoch = settings.clock.now() - now;
     return {
-      tags: tags.list(settings.clock.now()),
+      tags: tags.list(now).map((one) => ({
+        ...one,
+        lastAliveAt: Math.round(one.lastAliveAt + epoch),
+      })),
       topics: fanout.counts(),
       transitions: tags.transitions,
     };
@@ -126,7 +132,7 @@ class BroadcastHub implements Hub {
     if (!isTag(tag)) {
       return refusal(400, "alive_invalid", "SSE-Client must be 1 to 64 of [A-Za-z0-9_-]");
     }
-    this.#roster.tags.acknowledged(tag, this.#roster.settings.clock.now());
+    this.#roster.tags.acknowledged(tag, this.#roster.settings.clock.monotonic());
     return new Response(null, { status: 204 });
   };
 

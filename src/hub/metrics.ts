@@ -23,7 +23,7 @@ export interface HubMetrics {
   readonly head: number;
   /** Events accepted by `publish`, ephemeral ones included. */
   readonly published: number;
-  /** Frames handed to runtimes, summed over the clients. */
+  /** Frames handed to runtimes, summed over the clients; one whose write then failed counts too. */
   readonly delivered: number;
   /** Connections by the verdict of their hello. */
   readonly verdicts: Readonly<Record<Verdict, number>>;

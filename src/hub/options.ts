@@ -55,9 +55,12 @@ export type SlowPolicy = "reset" | "lag";
 export interface HubOptions {
   /** What the hub keeps for clients that come back. */
   readonly replay?: ReplayOptions | null;
-  /** How many live frames may wait for one client; `max(replay.maxEvents, 256)`; at least 1. */
+  /**
+   * How many live frames may wait for one client; `max(replay.maxEvents, 256)`; at least 1. A burst
+   * may pass it for 250 ms: a loop that publishes gives no client a chance to take anything.
+   */
   readonly clientBuffer?: number | null;
-  /** How many bytes of live frames may wait for one client; 4 MiB; at least 1 MiB. */
+  /** How many bytes of live frames may wait for one client, at once; 4 MiB; at least 1 MiB. */
   readonly clientBufferBytes?: number | null;
   /** The most clients at once; 0, the default, or less means no cap. Beyond it: 503. */
   readonly maxClients?: number | null;
@@ -214,6 +217,9 @@ export function cap(value: number): number {
 
 function eventName(name: string): string {
   if (/[\r\n\0]/.test(name)) throw new ConfigError("keepaliveEvent", "it holds CR, LF or NUL");
+  if (name.startsWith("sse:") && name !== KEEPALIVE_EVENT) {
+    throw new ConfigError("keepaliveEvent", `"sse:" is the library's, but for ${KEEPALIVE_EVENT}`);
+  }
   if (!name.isWellFormed()) throw new ConfigError("keepaliveEvent", "it holds a lone surrogate");
   return name;
 }

@@ -11,6 +11,8 @@ export interface Closed {
   readonly flushed: Promise<unknown> | undefined;
   /** Whether the runtime may still hold the socket. */
   readonly abandoned: boolean;
+  /** Drops what has not been flushed after all: a peer that stopped reading would hold it for ever. */
+  drop(): void;
 }
 
 /** A sink and its demand. Nothing is handed over that the runtime did not ask for. */
@@ -74,13 +76,12 @@ export class Outlet {
   close(orderly: boolean): Closed {
     this.#closed = true;
     const sink = this.#sink;
-    try {
-      if (orderly) return { flushed: sink?.end() ?? undefined, abandoned: false };
-      sink?.destroy();
-    } catch {
-      // The other side closed it first, and some runtimes throw then: nothing is left to let go.
+    const drop = (): void => void attempt(() => sink?.destroy());
+    if (orderly) {
+      return { flushed: attempt(() => sink?.end()) ?? undefined, abandoned: false, drop };
     }
-    return { flushed: undefined, abandoned: !orderly && sink !== null && !sink.dropsSocket };
+    drop();
+    return { flushed: undefined, abandoned: sink !== null && !sink.dropsSocket, drop };
   }
 
   #write(sink: Sink, chunk: Uint8Array): boolean {
@@ -90,5 +91,14 @@ export class Outlet {
     } catch {
       return false;
     }
+  }
+}
+
+/** The other side may have closed first, and some runtimes throw then: nothing is left to let go. */
+function attempt<T>(release: () => T): T | undefined {
+  try {
+    return release();
+  } catch {
+    return undefined;
   }
 }

@@ -44,7 +44,7 @@ export class PresenceTable {
    * @param tag Its tag; one without a tag is not listed.
    * @param connection Its id.
    * @param topics Its topics; `null` for everything.
-   * @param now Milliseconds since the Unix epoch.
+   * @param now The monotonic time.
    */
   connected(tag: string, connection: string, topics: readonly string[] | null, now: number): void {
     if (tag === "") return;
@@ -70,7 +70,7 @@ export class PresenceTable {
    * A client said that it lives.
    *
    * @param tag Its tag.
-   * @param now Milliseconds since the Unix epoch.
+   * @param now The monotonic time.
    */
   acknowledged(tag: string, now: number): void {
     this.#touch(tag, now);
@@ -80,8 +80,8 @@ export class PresenceTable {
   /**
    * Lists the tags, the one silent longest first.
    *
-   * @param now Milliseconds since the Unix epoch.
-   * @returns A copy.
+   * @param now The monotonic time.
+   * @returns A copy; its times are monotonic.
    */
   list(now: number): TagPresence[] {
     for (const entry of this.#entries.values()) this.#expire(entry, now);

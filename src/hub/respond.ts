@@ -38,6 +38,12 @@ const BUN_IDLE_MS = 8001;
  * @returns The stream, or a refusal. A refusal and a HEAD consume nothing.
  */
 export function respond(roster: Roster, request: Request, options: ServeOptions): Response {
+  const response = answer(roster, request, options);
+  if (request.method !== "HEAD" || response.body === null) return response;
+  return new Response(null, response);
+}
+
+function answer(roster: Roster, request: Request, options: ServeOptions): Response {
   const { settings } = roster;
   if (request.method !== "GET" && request.method !== "HEAD") {
     return refusal(405, "sse_method", "A stream is a GET", { Allow: "GET, HEAD" });
@@ -58,6 +64,7 @@ export function respond(roster: Roster, request: Request, options: ServeOptions)
   if (request.method === "HEAD" || alreadyAborted(request)) {
     return new Response(null, { headers: STREAM_HEADERS });
   }
+  const host = hostOf(request, options.host);
   const connection = open(roster, request, options, {
     id: randomHex(16),
     tag: checkedTag(options.clientTag, settings.logger),
@@ -66,8 +73,7 @@ export function respond(roster: Roster, request: Request, options: ServeOptions)
   });
   whenAborted(request, () => connection.left());
   if (options.host === undefined) warnOfBun(roster);
-  const body = streamBody(connection, hostOf(request, options.host));
-  return new Response(body, { headers: STREAM_HEADERS });
+  return new Response(streamBody(connection, host), { headers: STREAM_HEADERS });
 }
 
 /**

@@ -80,7 +80,7 @@ export class Roster implements ConnectionHome {
 
   arrived(connection: Connection): void {
     const { id, tag, topics } = connection.identity;
-    this.tags.connected(tag, id, topics, this.settings.clock.now());
+    this.tags.connected(tag, id, topics, this.settings.clock.monotonic());
     this.#tell(connection, { kind: "connected", verdict: connection.judgement.verdict });
   }
 
@@ -89,7 +89,7 @@ export class Roster implements ConnectionHome {
   }
 
   departed(connection: Connection, departure: Departure): void {
-    const { cause, write, greeted, abandoned, flushed } = departure;
+    const { cause, write, greeted, abandoned, flushed, drop } = departure;
     this.#beats.delete(connection);
     this.metrics.departed(cause);
     if (abandoned) this.metrics.abandoned();
@@ -97,7 +97,7 @@ export class Roster implements ConnectionHome {
       this.tags.disconnected(connection.identity.tag, connection.identity.id);
       this.#tell(connection, { kind: "disconnected", cause, ...(write && { write }) });
     }
-    this.drain.delete(connection, flushed && this.#bounded(flushed));
+    this.drain.delete(connection, flushed && this.#bounded(flushed, drop));
   }
 
   /**
@@ -114,13 +114,16 @@ export class Roster implements ConnectionHome {
     return this.#stopping;
   }
 
-  /** A runtime that never says it has flushed must not hold a shutdown for ever. */
-  #bounded(flushed: Promise<unknown>): Promise<unknown> {
+  /** A peer that does not take its last bytes holds neither a shutdown nor its socket for ever. */
+  #bounded(flushed: Promise<unknown>, drop: () => void): Promise<unknown> {
     const { clock, writeTimeoutMs } = this.settings;
     return new Promise((resolve) => {
       const timer = clock.after(
         Math.max(writeTimeoutMs, RESET_WRITE_TIMEOUT_MS),
-        () => resolve(null),
+        () => {
+          drop();
+          resolve(null);
+        },
       );
       const settle = (): void => {
         timer.cancel();

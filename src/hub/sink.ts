@@ -76,13 +76,16 @@ export interface StreamHost {
   readonly flushed?: Promise<unknown> | undefined;
   /** Drops the socket of a stream that was ended while its peer took nothing. */
   readonly drop?: (() => void) | undefined;
-  /**
-   * Whether a dropped stream just ends. Deno, Bun and Workers log a stream's error with its stack
-   * and keep the socket all the same, and a peer that stopped reading hears neither. Bridges on Node
-   * throw it off its socket by the error.
-   */
-  readonly quiet?: boolean | undefined;
+  /** Whether a dropped stream is cut by an error, wherever that is logged: a test wants it so. */
+  readonly abrupt?: boolean;
 }
+
+/**
+ * Deno, Bun and Workers log the error of a stream with its stack and keep the socket all the same:
+ * there a dropped stream just ends, for a peer that stopped reading hears neither. Bridges on Node
+ * throw it off its socket by the error.
+ */
+const ENDS_QUIETLY = "Deno" in globalThis || "Bun" in globalThis || "WebSocketPair" in globalThis;
 
 /**
  * Reads the second argument of a runtime's handler: of Bun's server `timeout`, of Deno's info
@@ -93,18 +96,17 @@ export interface StreamHost {
  * @returns What it can do.
  */
 export function hostOf(request: Request, host: unknown): StreamHost {
-  // Workers give an object's `fetch` no second argument.
-  if (typeof host !== "object" || host === null) return { quiet: "WebSocketPair" in globalThis };
+  if (typeof host !== "object" || host === null) return {};
   if ("completed" in host && host.completed instanceof Promise) {
     const flushed = host.completed;
     // It rejects when the peer leaves, which is told by the stream's cancel as well.
     flushed.catch(() => {});
-    return { flushed, quiet: true };
+    return { flushed };
   }
   if ("timeout" in host && typeof host.timeout === "function") {
     const server = host as { timeout(request: Request, seconds: number): void };
     server.timeout(request, 0);
-    return { drop: () => server.timeout(request, 1), quiet: true };
+    return { drop: () => server.timeout(request, 1) };
   }
   return {};
 }
@@ -160,12 +162,14 @@ class StreamSink implements Sink {
 
   end(): Promise<unknown> | undefined {
     this.#controller.close();
+    // From now on nobody else bounds how long the peer may take over its last bytes.
+    this.#host.drop?.();
     return this.#host.flushed;
   }
 
   destroy(): void {
     this.#host.drop?.();
-    if (this.#host.quiet === true) this.#controller.close();
+    if (ENDS_QUIETLY && this.#host.abrupt !== true) this.#controller.close();
     else this.#controller.error(new Error("The hub dropped this stream"));
   }
 }

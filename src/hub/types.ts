@@ -64,7 +64,8 @@ export interface ServeOptions {
   repair?(topics: readonly string[], hello: Hello, writer: Writer): void | Promise<void>;
   /**
    * The second argument that the runtime gave your handler: Bun's server (its idle timeout is turned
-   * off for the stream) or Deno's info (shutdown waits until the goodbye was flushed).
+   * off for the stream) or Deno's info (shutdown waits until the goodbye was flushed). The request
+   * must be the runtime's own then: for a copy of it Bun's server does nothing.
    */
   readonly host?: unknown;
 }

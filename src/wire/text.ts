@@ -75,12 +75,17 @@ export function loneSurrogateIndex(text: string): number {
  * @param data A string, or bytes of UTF-8.
  * @returns The text. Bytes have been read: the caller may use its buffer again.
  * @throws {InvalidUtf8Error} When a string has a lone surrogate or bytes are not UTF-8.
+ * @throws {TypeError} When it is neither.
  */
 export function checkedText(data: string | Uint8Array): string {
   if (typeof data === "string") {
     const index = loneSurrogateIndex(data);
     if (index !== -1) throw new InvalidUtf8Error(index);
     return data;
+  }
+  // What only a program without types can pass: an empty event would hide the mistake.
+  if (!(data instanceof Uint8Array)) {
+    throw new TypeError("Cannot send the data: it is neither a string nor a Uint8Array");
   }
   try {
     return strictDecoder.decode(data);

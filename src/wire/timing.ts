@@ -56,5 +56,5 @@ export const DIGEST_MAX_SUBJECTS = 256;
 /** The largest body of a digest request by default, in bytes. */
 export const DIGEST_MAX_BODY_BYTES = 524_288;
 
-/** The most bytes a parser holds for one event before it refuses the stream. */
+/** The most a parser holds of one event, in characters: never less than a largest frame has. */
 export const MAX_BUFFER_BYTES = 1_048_576;

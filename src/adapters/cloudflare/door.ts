@@ -65,7 +65,8 @@ export function eventRequest(event: PublishEvent): Request {
  */
 export async function eventOf(request: Request): Promise<PublishEvent> {
   const head = decodeURIComponent(request.headers.get("Tidemark-Event") ?? "%7B%7D");
-  return { ...JSON.parse(head), data: await request.text() };
+  // Bytes, for `text()` strips a byte order mark on some runtimes.
+  return { ...JSON.parse(head), data: new Uint8Array(await request.arrayBuffer()) };
 }
 
 /**

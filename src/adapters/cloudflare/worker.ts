@@ -4,7 +4,9 @@
  * @module
  */
 import { refusal } from "../../hub/refusal.ts";
+import { STREAM_HEADERS } from "../../hub/stream_request.ts";
 import type { PublishEvent } from "../../hub/types.ts";
+import { forLog } from "../../wire/text.ts";
 import { RETRY_MS } from "../../wire/timing.ts";
 import { describe, type ErrorLogger } from "../server.ts";
 import { eventRequest, type HubQuestion, knock, offsetOf } from "./door.ts";
@@ -72,13 +74,18 @@ export async function routeToHub<Id>(
   try {
     const response = await ask(namespace, name, request);
     if (response.status < 500) return response;
-    why = `it answered ${response.status}`;
     after = Number(response.headers.get("Retry-After")) * 1000 || RETRY_MS;
+    if (response.status === 503) {
+      // Full, or shutting down: an ordinary state, which its own metrics count.
+      await response.body?.cancel();
+      return comeBack(request, after);
+    }
+    why = `it answered ${response.status}`;
     await response.body?.cancel();
   } catch (error) {
     why = describe(error);
   }
-  logger.error(`The object of hub ${JSON.stringify(name)} sent no stream: ${why}`);
+  logger.error(`The object of hub ${JSON.stringify(forLog(name))} sent no stream: ${why}`);
   return comeBack(request, after);
 }
 
@@ -92,11 +99,7 @@ function comeBack(request: Request, after: number): Response {
     });
   }
   return new Response(`retry: ${ms}\n\n`, {
-    headers: {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-cache, no-transform",
-      "X-Accel-Buffering": "no",
-    },
+    headers: STREAM_HEADERS,
   });
 }
 

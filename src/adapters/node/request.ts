@@ -27,7 +27,8 @@ export function toRequest(incoming: NodeRequest, signal: AbortSignal): Request {
   const { method = "GET" } = incoming;
   if (FORBIDDEN_METHOD.test(method)) throw new BadRequestError("The method cannot be served");
   const url = urlOf(incoming);
-  const hasBody = method !== "GET" && method !== "HEAD";
+  // HTTP/2 lets a client write its method as it likes, and the fetch standard reads it so.
+  const hasBody = !/^(?:GET|HEAD)$/i.test(method);
   const init: RequestInit & { duplex?: "half" } = {
     method,
     headers: headersOf(incoming),
@@ -35,7 +36,11 @@ export function toRequest(incoming: NodeRequest, signal: AbortSignal): Request {
     // The fetch standard asks for `duplex` beside a stream; not every type of `RequestInit` has it.
     ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
   };
-  return new Request(url, init);
+  try {
+    return new Request(url, init);
+  } catch {
+    throw new BadRequestError("The request is not one that can be served");
+  }
 }
 
 function urlOf(incoming: NodeRequest): string {

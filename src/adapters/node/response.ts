@@ -4,8 +4,12 @@
  * @module
  */
 import { type Peer, peerOf } from "../../hub/sink.ts";
+import { KEEPALIVE_MS, WRITE_TIMEOUT_BEATS } from "../../wire/timing.ts";
 import { destroy, drive, isGone } from "./sink.ts";
 import type { NodeRequest, NodeResponse } from "./types.ts";
+
+/** How long the last bytes of a hub's stream may take: the default write timeout. */
+const FLUSH_MS = WRITE_TIMEOUT_BEATS * KEEPALIVE_MS;
 
 /** Node's own affair on HTTP/1.1, and illegal on HTTP/2, where Safari drops the whole response. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -55,7 +59,7 @@ export function send(
   }
   if (peer !== undefined) keepOpen(incoming, outgoing);
   if (peer === undefined || !direct) {
-    pipe(body, outgoing);
+    pipe(body, outgoing, peer !== undefined);
     return;
   }
   // Locked: whoever else would read it, a middleware say, is to fail loudly.
@@ -64,7 +68,8 @@ export function send(
 }
 
 function isBodiless(incoming: NodeRequest, status: number): boolean {
-  return incoming.method === "HEAD" || status === 204 || status === 205 || status === 304;
+  return incoming.method?.toUpperCase() === "HEAD" || status === 204 || status === 205 ||
+    status === 304;
 }
 
 /** `cancel` rejects on a stream that has failed: there is nothing left to do then. */
@@ -96,9 +101,14 @@ function keepOpen(incoming: NodeRequest, outgoing: NodeResponse): void {
  *
  * @param body The body.
  * @param outgoing Where it goes.
+ * @param isStream Whether it is a hub's stream, whose peer may have stopped reading.
  * @returns Settles when it has ended, either way; it never rejects.
  */
-async function pipe(body: ReadableStream<Uint8Array>, outgoing: NodeResponse): Promise<void> {
+async function pipe(
+  body: ReadableStream<Uint8Array>,
+  outgoing: NodeResponse,
+  isStream: boolean,
+): Promise<void> {
   let wake = (): void => {};
   let open = true;
   const reader = body.getReader();
@@ -108,10 +118,16 @@ async function pipe(body: ReadableStream<Uint8Array>, outgoing: NodeResponse): P
     reader.cancel().catch(() => {});
     wake();
   };
-  // A body may fail while its peer takes nothing: waiting for the drain would hold the socket.
-  reader.closed.catch(() => {
+  const cut = (): void => {
     if (open) destroy(outgoing);
-  });
+  };
+  // A body may fail while its peer takes nothing: waiting for the drain would hold the socket. So
+  // would one that the hub ended in good order: nobody else bounds how long its last bytes may take.
+  reader.closed.then(() => {
+    if (!isStream || !open) return;
+    const patience = setTimeout(cut, FLUSH_MS);
+    outgoing.on("close", () => clearTimeout(patience));
+  }, cut);
   outgoing.on("drain", () => wake());
   outgoing.on("close", stop);
   outgoing.on("error", stop);

@@ -58,7 +58,10 @@ class NodeSink implements Sink {
   write(bytes: Uint8Array): boolean {
     const outgoing = this.#outgoing;
     // Node drops such a write in silence or answers with an error event; the connection is told.
-    if (isGone(outgoing)) throw new Error("Cannot write: the socket is gone");
+    // Past somebody else's end the socket belongs to the next response.
+    if (isGone(outgoing) || outgoing.writableEnded) {
+      throw new Error("Cannot write: the response has ended");
+    }
     // Node writes a chunk as four pieces, for each client anew. Made one piece, for all clients at
     // once, it costs a fifth less; but the first must go through Node, which puts the head before.
     if (this.#begun && outgoing.writableCorked === 0 && bytes.length > 0) {

@@ -93,7 +93,7 @@ test("a peer that leaves is told once it is seen, and a later write throws", asy
     await once(response, "data");
     response.destroy();
     await eventually(() => peer.told("left") === 1, { what: "the peer to be told" });
-    assertThrows(() => peer.sink.write(bytes("x")), Error, "the socket is gone");
+    assertThrows(() => peer.sink.write(bytes("x")), Error, "the response has ended");
     await peer.sink.end();
     peer.sink.destroy();
   });

@@ -99,7 +99,15 @@ test("events while a peer is being cancelled never throw: a tick every turn, for
   assertEquals([hub.clientCount, hub.metrics().departures.closed], [0, 40]);
 });
 
-test("a stream dropped by the hub fails for its reader instead of ending as if whole", async () => {
+/** Deno and Bun log a stream's error with its stack; see `ENDS_QUIETLY`. */
+const ENDS_QUIETLY = "Deno" in globalThis || "Bun" in globalThis;
+
+async function assertDropped(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  if (ENDS_QUIETLY) assertEquals((await reader.read()).done, true);
+  else await assertRejects(() => reader.read());
+}
+
+test("a dropped stream fails for its reader, or ends where the host would log the failure", async () => {
   const { hub, clock } = bench({ keepaliveMs: 1000 });
   const reader = readerOf(hub.serve(ask()));
   await reader.read();
@@ -107,7 +115,7 @@ test("a stream dropped by the hub fails for its reader instead of ending as if w
   await settle();
   clock.advance(5000);
   assertEquals(hub.metrics().departures.dead, 1);
-  await assertRejects(() => reader.read());
+  await assertDropped(reader);
 });
 
 test("on a host that can drop a socket, a stalled peer's is dropped, and is not counted as abandoned", async () => {
@@ -121,8 +129,7 @@ test("on a host that can drop a socket, a stalled peer's is dropped, and is not 
   await settle();
   clock.advance(5000);
   assertEquals([seconds, hub.metrics().abandoned], [[0, 1], 1]);
-  assertEquals((await reader.read()).done, true, "Bun would log an error with its stack");
-  await assertRejects(() => plain.read());
+  await Promise.all([assertDropped(reader), assertDropped(plain)]);
 });
 
 test("where the host says when it has sent everything, shutdown waits for that", async () => {

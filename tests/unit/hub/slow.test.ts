@@ -75,10 +75,30 @@ test("an evicted client leaves fan-out and frees its queue at once", async () =>
   assertEquals([made.hub.clientCount, made.hub.queuedFrames], [0, 0]);
 });
 
-test("the bound of bytes holds at once, in a burst too", () => {
+test("a burst of bytes beyond the buffer costs a peer that takes chunks nothing that the ring holds", async () => {
+  const made = bench({ clientBufferBytes: MAX_FRAME_BYTES, replay: RING });
+  const client = new Client(made.hub);
+  await settle();
+  for (let i = 0; i < 20; i++) made.hub.publish({ data: "x".repeat(400_000) });
+  await settle();
+  assertEquals([client.data.length, made.hub.clientCount], [20, 1]);
+});
+
+test("a burst of bytes that no ring holds resets even a peer that takes chunks: nothing is skipped", async () => {
+  const made = bench({ clientBufferBytes: MAX_FRAME_BYTES });
+  const client = new Client(made.hub);
+  await settle();
+  for (let i = 0; i < 20; i++) made.hub.publish({ data: "x".repeat(400_000) });
+  await settle();
+  assertEquals([client.data.length, client.story.at(-1)], [2, "sse:reset"]);
+});
+
+test("the bound of bytes holds at once for a peer that takes none, in a burst too", async () => {
   const made = bench({ clientBufferBytes: MAX_FRAME_BYTES });
   const client = new Client(made.hub);
   client.sink.refuse();
+  made.hub.publish({ data: "the last that it takes" });
+  await settle();
   for (let i = 0; i < 3; i++) made.hub.publish({ data: "x".repeat(400_000) });
   assertEquals(made.hub.clientCount, 0);
 });
