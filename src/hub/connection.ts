@@ -248,8 +248,6 @@ export class Connection implements Peer {
     return !this.#outbox.empty || this.#feed.waiting ? "frame" : "keepalive";
   }
 
-  // Hooks, slowness, endings.
-
   #runHook(): void {
     this.#stage = "hooking";
     this.#hook?.().then(() => this.#hookDone(true), () => this.#hookDone(false));
@@ -311,10 +309,9 @@ export class Connection implements Peer {
     this.#ended = cause;
     this.#farewell.cancel();
     this.#feed.clear();
-    const orderly = write === undefined && !this.#outbox.midFrame;
     this.#outbox.clear(() => new ConnectionGoneError(cause));
     this.#home.left(this);
-    const closed = this.#outlet.close(orderly);
+    const closed = this.#outlet.close(write === undefined && !this.#outbox.midFrame);
     const abandoned = closed.abandoned && !this.#gone;
     this.#home.departed(this, { ...closed, cause, write, greeted: this.#greeted, abandoned });
   }
