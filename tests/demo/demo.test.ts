@@ -11,7 +11,8 @@ import { test } from "../support/test.ts";
 import { CHROMIUM, press, read, withPage } from "./support.ts";
 
 const SCREENS = new URL("../../.cache/screens/", import.meta.url);
-const browser = { needs: [CHROMIUM], timeoutMs: 90_000 };
+/** The browser's driver keeps timers for its calls, which may end in a later test. */
+const browser = { needs: [CHROMIUM], timeoutMs: 90_000, foreignTimers: true };
 
 test("the page says hello and draws what it receives", () =>
   withPage(async ({ page }) => {

@@ -274,6 +274,7 @@ export class HubWorld {
 }
 
 function endsWhole(chunks: readonly Uint8Array[]): boolean {
-  const last = chunks[chunks.length - 1];
-  return last === undefined || (last[last.length - 1] === 10 && last[last.length - 2] === 10);
+  // The last byte may have had a chunk to itself.
+  const end = chunks.slice(-2).flatMap((chunk) => [...chunk.subarray(-2)]).slice(-2);
+  return end.length === 0 || (end[0] === 10 && end[1] === 10);
 }
