@@ -12,8 +12,8 @@ const hub = createHub({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
 const server = await serveBun((request, host) => {
   const { pathname, searchParams } = new URL(request.url);
   if (pathname !== "/events") return new Response("Not found", { status: 404 });
-  // Never hand on a room that is missing: no topics means everything.
-  const topics = [searchParams.get("room") ?? "lobby"];
+  // Never hand on a room that is missing or empty: no topics, or only "", means everything.
+  const topics = [searchParams.get("room") || "lobby"];
   // Bun's server lets the hub turn off the idle timeout, which would cut a quiet stream after 10 s.
   return hub.serve(request, { topics, host });
 }, { hub, hostname: "127.0.0.1", port: Number(process.env["PORT"] ?? 8000) });

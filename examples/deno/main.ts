@@ -11,8 +11,8 @@ const hub = createHub({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
 const server = await serveDeno((request, host) => {
   const { pathname, searchParams } = new URL(request.url);
   if (pathname !== "/events") return new Response("Not found", { status: 404 });
-  // Never hand on a room that is missing: no topics means everything.
-  const topics = [searchParams.get("room") ?? "lobby"];
+  // Never hand on a room that is missing or empty: no topics, or only "", means everything.
+  const topics = [searchParams.get("room") || "lobby"];
   // Deno's info lets a shutdown wait until each goodbye has left.
   return hub.serve(request, { topics, host });
 }, { hub, hostname: "127.0.0.1", port: Number(Deno.env.get("PORT") ?? 8000) });

@@ -17,7 +17,7 @@ const app = new Hono();
 app.get(
   "/rooms/:room",
   stream(hub, (c) => ({
-    topics: [c.req.param("room") ?? "lobby"],
+    topics: [c.req.param("room") || "lobby"],
     clientTag: c.req.header("SSE-Client") ?? null,
   })),
 );

@@ -13,8 +13,8 @@ const hub = createHub({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
 const server = await serveNode((request) => {
   const { pathname, searchParams } = new URL(request.url);
   if (pathname !== "/events") return new Response("Not found", { status: 404 });
-  // Never hand on a room that is missing: no topics means everything.
-  const topics = [searchParams.get("room") ?? "lobby"];
+  // Never hand on a room that is missing or empty: no topics, or only "", means everything.
+  const topics = [searchParams.get("room") || "lobby"];
   // The adapter finds the connection by the response's body, and it writes to the socket itself.
   return hub.serve(request, { topics });
 }, { hub, hostname: "127.0.0.1", port: Number(process.env["PORT"] ?? 8000) });

@@ -58,7 +58,7 @@ interface BunGlobal {
  *
  * const hub = createHub();
  * const server = await serveBun((request, host) => {
- *   const topic = new URL(request.url).searchParams.get("room") ?? "lobby";
+ *   const topic = new URL(request.url).searchParams.get("room") || "lobby";
  *   return hub.serve(request, { topics: [topic], host });
  * }, { hub, port: 8000 });
  *

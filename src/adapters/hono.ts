@@ -51,7 +51,7 @@ export interface HonoContext {
  *
  * const hub = createHub();
  * const app = new Hono();
- * app.get("/rooms/:room", stream(hub, (c) => ({ topics: [c.req.param("room") ?? "lobby"] })));
+ * app.get("/rooms/:room", stream(hub, (c) => ({ topics: [c.req.param("room") || "lobby"] })));
  *
  * const response = await app.request("/rooms/lobby");
  * assertEquals(response.headers.get("content-type"), "text/event-stream");

@@ -6,6 +6,7 @@
  */
 import { ConfigError } from "../errors.ts";
 import { refusal } from "../hub/refusal.ts";
+import { errorForLog, forLog } from "../wire/text.ts";
 
 /**
  * What an adapter calls for each request: `hub.handler`, the `fetch` of a Hono app, or your own
@@ -196,11 +197,13 @@ export function guarded(handler: FetchHandler, logger: ErrorLogger = console): F
 }
 
 /**
- * What was thrown, for a log.
+ * What was thrown, for a log. A message may repeat what came from a request; a stack does not.
  *
  * @param error What was thrown.
- * @returns Its stack, or what stands for it.
+ * @returns Its message, cut and cleaned, and its stack.
  */
 export function describe(error: unknown): string {
-  return error instanceof Error ? error.stack ?? String(error) : String(error);
+  const stack = error instanceof Error ? error.stack ?? "" : "";
+  const calls = stack.split("\n").filter((line) => /^ {4}at /.test(line));
+  return [errorForLog(error), ...calls.map((line) => forLog(line, 512))].join("\n");
 }

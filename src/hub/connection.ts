@@ -78,8 +78,6 @@ export class Connection implements Peer {
     return this.#feed.queued;
   }
 
-  // What the runtime says.
-
   attach(sink: Sink): void {
     this.#outlet.attach(sink);
   }
@@ -100,8 +98,6 @@ export class Connection implements Peer {
     this.#fail("dead", this.#writing);
   }
 
-  // What the hub says.
-
   /**
    * Takes a frame that this connection listens to.
    *
@@ -109,7 +105,7 @@ export class Connection implements Peer {
    */
   offer(frame: Frame): void {
     if (this.#over) return;
-    const outcome = this.#feed.offer(frame);
+    const outcome = this.#feed.offer(frame, this.#taking);
     if (outcome === "full") return this.#fallBehind(1);
     if (outcome === "passed" || this.#woken) return;
     this.#woken = true;
@@ -173,8 +169,6 @@ export class Connection implements Peer {
     return written;
   }
 
-  // What goes out.
-
   #pump(): void {
     if (!this.#outlet.pump(this.#take, this.#sent)) this.failed();
     if (!this.#outlet.ready) this.#wait();
@@ -232,8 +226,11 @@ export class Connection implements Peer {
   };
 
   #wait(): void {
-    if (this.#waitingSince !== null || this.#ended !== null) return;
-    if (this.#hasOffer()) this.#waitingSince = this.#home.settings.clock.monotonic();
+    if (this.#ended !== null) return;
+    if (this.#feed.over) this.#feed.noteOver(this.#home.turn.now());
+    if (this.#waitingSince === null && this.#hasOffer()) {
+      this.#waitingSince = this.#home.settings.clock.monotonic();
+    }
   }
 
   /** Whether bytes wait for the peer, rather than for a hook. */
@@ -261,13 +258,9 @@ export class Connection implements Peer {
     else this.flush();
   }
 
-  /**
-   * A peer that takes a chunk now is not slow: what its queue had no place for, the log may hold.
-   *
-   * @param owed How many frames found no place.
-   */
+  /** A peer that takes a chunk now is not slow: what its queue had no place for the log may hold. */
   #fallBehind(owed: number): void {
-    if (this.#maySkip || this.#outlet.ready) this.#feed.fallBehind(owed);
+    if (this.#maySkip || this.#taking) this.#feed.fallBehind(owed);
     else this.#evict();
   }
 
@@ -291,6 +284,11 @@ export class Connection implements Peer {
 
   #goodbye(): Uint8Array | null {
     return this.#stage === "flow" ? this.#farewell.say() : null;
+  }
+
+  /** Whether it would hand over a frame at once: nothing but its own turn keeps it waiting. */
+  get #taking(): boolean {
+    return this.#outlet.ready && this.#stage === "flow";
   }
 
   /** Whether it has ended, or is about to. */

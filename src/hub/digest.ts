@@ -123,7 +123,9 @@ async function differences(
         return request.signal;
       },
     };
-    return compare(asked.subjects, await resolve(asked.subjects, context));
+    const found = compare(asked.subjects, await resolve(asked.subjects, context));
+    if (found === null) home.failed("its answer does not match the request, subject by subject");
+    return found;
   } catch (error) {
     home.failed(error);
     return null;

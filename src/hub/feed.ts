@@ -69,6 +69,11 @@ export class Feed {
     return this.#queue.length;
   }
 
+  /** Whether more frames are queued than the bound allows in the long run. */
+  get over(): boolean {
+    return this.#queue.over;
+  }
+
   /** Whether it reads from the log. */
   get catching(): boolean {
     return this.#catching;
@@ -88,18 +93,29 @@ export class Feed {
    * Takes a frame that was just published.
    *
    * @param frame The frame.
+   * @param taking Whether the peer would take a chunk now: then it is the publisher that is fast, and
+   * only the bound of bytes holds.
    * @returns `queued` when it waits; `full` when the client is behind; `passed` when catching up will
    * find it, or when it was ephemeral and there was no place.
    */
-  offer(frame: Frame): "queued" | "passed" | "full" {
+  offer(frame: Frame, taking: boolean): "queued" | "passed" | "full" {
     if (this.#catching) {
       if (frame.offset !== 0) this.#owed++;
       return "passed";
     }
-    const outcome = this.#queue.push(frame, !this.overdue(frame.born));
+    const outcome = this.#queue.push(frame, taking || !this.overdue(frame.born));
     if (outcome === "dropped") return "passed";
-    if (outcome === "queued" && this.#queue.over) this.#overSince ??= frame.born;
+    if (!taking) this.noteOver(frame.born);
     return outcome;
+  }
+
+  /**
+   * Notes whether more frames wait than the bound allows, now that the peer takes none.
+   *
+   * @param now The monotonic time.
+   */
+  noteOver(now: number): void {
+    if (this.#queue.over && !this.#catching) this.#overSince ??= now;
   }
 
   /**

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorForLog } from "../wire/text.ts";
 import type { Connection } from "./connection.ts";
 import { digestHandler, type DigestOptions, type Resolver } from "./digest.ts";
 import { unlessAborted } from "./drain.ts";
@@ -149,7 +150,8 @@ class BroadcastHub implements Hub {
       {
         position: () => log.position(),
         versionEpoch: () => settings.versionEpoch ?? log.epoch,
-        failed: (error) => settings.logger.error(`A digest's resolver failed: ${String(error)}`),
+        failed: (error) =>
+          settings.logger.error(`A digest's resolver failed: ${errorForLog(error)}`),
       },
       resolve,
       options,

@@ -18,6 +18,8 @@ export class EventLog {
   readonly #settings: HubSettings;
   readonly #ring: Ring;
   readonly #evicted = new EvictedOffsets();
+  /** The newest offset that the ring holds of each topic: a quiet one is known without a search. */
+  readonly #newest = new Map<string, number>();
   #epoch = "";
   #head = 0;
   #idOnly: { readonly offset: number; readonly bytes: Uint8Array } | null = null;
@@ -25,7 +27,10 @@ export class EventLog {
   /** @param settings The hub's settings. */
   constructor(settings: HubSettings) {
     this.#settings = settings;
-    this.#ring = new Ring(settings, (frame) => this.#evicted.note(frame.topic, frame.offset));
+    this.#ring = new Ring(settings, ({ topic, offset }) => {
+      this.#evicted.note(topic, offset);
+      if (this.#newest.get(topic) === offset) this.#newest.delete(topic);
+    });
   }
 
   /**
@@ -70,6 +75,7 @@ export class EventLog {
     };
     if (keep && durable) {
       this.#head = offset;
+      this.#newest.set(topic, offset);
       this.#ring.push(frame);
     }
     return frame;
@@ -140,6 +146,7 @@ export class EventLog {
    * @returns An iterator; it must be used up before the next event is appended.
    */
   *matching(offset: number, topics: readonly string[] | null): Generator<Frame, void, undefined> {
+    if (!this.#holdsAfter(offset, topics)) return;
     const wanted = topics === null ? null : new Set(topics);
     for (const frame of this.#ring.after(offset)) {
       if (wanted === null || frame.topic === "" || wanted.has(frame.topic)) yield frame;
@@ -156,11 +163,16 @@ export class EventLog {
    */
   count(offset: number, topics: readonly string[] | null, enough = Infinity): number {
     let count = 0;
-    if (offset >= this.#head) return 0;
     for (const _ of this.matching(offset, topics)) {
       if (++count >= enough) break;
     }
     return count;
+  }
+
+  #holdsAfter(offset: number, topics: readonly string[] | null): boolean {
+    if (topics === null) return offset < this.#head;
+    const held = (topic: string): boolean => (this.#newest.get(topic) ?? 0) > offset;
+    return held("") || topics.some(held);
   }
 
   /** A copy of the ring. The events are read back from their frames, so that nothing is held twice. */

@@ -7,6 +7,7 @@ import { ConnectionGoneError, TopicError } from "../errors.ts";
 import { helloFrame, snapshotFrame } from "../wire/control.ts";
 import { checkEventName, encodeFrame, encodeRetry, joinBytes } from "../wire/frame.ts";
 import type { Hello } from "../wire/hello.ts";
+import { errorForLog } from "../wire/text.ts";
 import { WIRE } from "../wire/timing.ts";
 import { checkTopics } from "../wire/topic.ts";
 import { Connection } from "./connection.ts";
@@ -121,7 +122,7 @@ function open(
     hook().catch((error: unknown) => {
       // That its client left while it wrote is no fault of a hook.
       if (!(error instanceof ConnectionGoneError)) {
-        settings.logger.error(`A connect hook failed: ${String(error)}`);
+        settings.logger.error(`A connect hook failed: ${errorForLog(error)}`);
       }
       throw error;
     }));

@@ -5,6 +5,7 @@
  * @module
  */
 import { keepaliveFrame } from "../wire/control.ts";
+import { errorForLog } from "../wire/text.ts";
 import { ALIVE_WINDOW_BEATS, RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
 import { Beats } from "./beats.ts";
 import type { Connection } from "./connection.ts";
@@ -150,7 +151,7 @@ export class Roster implements ConnectionHome {
       ...what,
     };
     Promise.resolve().then(() => onPresence(event)).catch((error: unknown) => {
-      logger.error(`The presence hook failed: ${String(error)}`);
+      logger.error(`The presence hook failed: ${errorForLog(error)}`);
     });
   }
 }

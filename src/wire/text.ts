@@ -52,6 +52,21 @@ export function forLog(text: string, maxBytes = 128): string {
 }
 
 /**
+ * Makes what was thrown fit for a log line: a message may repeat what came from a request.
+ *
+ * @param error What was thrown.
+ * @param maxBytes The most bytes of UTF-8 that are kept.
+ * @returns Its name and message.
+ */
+export function errorForLog(error: unknown, maxBytes = 512): string {
+  try {
+    return forLog(String(error), maxBytes);
+  } catch {
+    return "something that has no text";
+  }
+}
+
+/**
  * The index of the first lone surrogate of a string.
  *
  * @param text The string to look at.

@@ -53,7 +53,7 @@ function ask<Id>(namespace: HubNamespace<Id>, name: string, request: Request): P
  *
  * const worker = {
  *   fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
- *     const room = new URL(request.url).searchParams.get("room") ?? "lobby";
+ *     const room = new URL(request.url).searchParams.get("room") || "lobby";
  *     return routeToHub(env.ROOM, room, request);
  *   },
  * };

@@ -111,6 +111,18 @@ test("a burst within one turn costs no healthy client its stream", async () => {
   assertEquals([client.data.length, made.hub.clientCount], [500, 1]);
 });
 
+test("a burst that takes long within one turn costs no healthy client its stream either", async () => {
+  const made = bench({ clientBuffer: 4, replay: RING });
+  const client = new Client(made.hub);
+  await settle();
+  for (let i = 0; i < 2000; i++) {
+    made.hub.publish({ data: String(i) });
+    made.clock.advance(0.3);
+  }
+  await settle();
+  assertEquals([client.data.length, made.hub.clientCount], [2000, 1]);
+});
+
 test("replay and hook frames never count against the buffer", async () => {
   const { hub } = bench({ clientBuffer: 2, replay: { ...RING, replyMaxEvents: 1000 } });
   const { epoch } = hub.position();
