@@ -79,7 +79,8 @@ async function runner(): Promise<Register> {
         fn,
         ignore,
         sanitizeOps: !foreignTimers,
-        sanitizeResources: true,
+        // Deno counts timers among the resources.
+        sanitizeResources: !foreignTimers,
         sanitizeExit: true,
       });
   }
