@@ -227,10 +227,9 @@ export class Connection implements Peer {
 
   #wait(): void {
     if (this.#ended !== null) return;
-    if (this.#feed.over) this.#feed.noteOver(this.#home.turn.now());
-    if (this.#waitingSince === null && this.#hasOffer()) {
-      this.#waitingSince = this.#home.settings.clock.monotonic();
-    }
+    const { turn } = this.#home;
+    if (this.#feed.over) this.#feed.noteOver(turn.now());
+    if (this.#waitingSince === null && this.#hasOffer()) this.#waitingSince = turn.now();
   }
 
   /** Whether bytes wait for the peer, rather than for a hook. */
