@@ -15,7 +15,11 @@ export type ErrorCode =
   | "frame_too_large"
   | "invalid_utf8"
   | "connection_gone"
-  | "protocol";
+  | "protocol"
+  | "refused"
+  | "digest_status"
+  | "subscribe"
+  | "gap";
 
 /** The base of every error class of this library. */
 export class TidemarkError extends Error {
@@ -157,5 +161,96 @@ export class ProtocolError extends TidemarkError {
    */
   constructor(reason: string) {
     super("protocol", `Cannot read the stream: ${reason}`);
+  }
+}
+
+/**
+ * There is no stream for this client, and asking again would not help.
+ *
+ * An application's `url` function rejects with it to stop the stream; `frames()` throws it when the
+ * server refused for good.
+ */
+export class RefusedError extends TidemarkError {
+  /** The status of the answer that says so; `null` when there was none. */
+  readonly status: number | null;
+
+  /**
+   * Makes the error.
+   *
+   * @param reason Why there is none.
+   * @param status The status of the answer that says so.
+   */
+  constructor(reason = "the server refused it", status: number | null = null) {
+    super("refused", `Cannot open the stream: ${reason}`);
+    this.status = status;
+  }
+}
+
+/** A digest request that was not answered with 200. */
+export class DigestStatusError extends TidemarkError {
+  /** The status of the answer. */
+  readonly status: number;
+
+  /**
+   * Makes the error.
+   *
+   * @param status The status of the answer.
+   */
+  constructor(status: number) {
+    super("digest_status", `Cannot check the versions: the digest was answered with ${status}`);
+    this.status = status;
+  }
+}
+
+/** A topic that could not be subscribed, or unsubscribed, on a live stream. */
+export class SubscribeError extends TidemarkError {
+  /** The status of the answer; `null` when there was none. */
+  readonly status: number | null;
+
+  /**
+   * Makes the error.
+   *
+   * @param reason Why not.
+   * @param status The status of the answer.
+   */
+  constructor(reason: string, status: number | null = null) {
+    super("subscribe", `Cannot change the subscription: ${reason}`);
+    this.status = status;
+  }
+}
+
+/**
+ * Frames are missing, and nobody asked to be told of it: the end of a `frames()` loop without
+ * `onGap`. Fetch what the frames were to keep up to date, then go on from {@linkcode GapError.to}.
+ */
+export class GapError extends TidemarkError {
+  /** The verdict of the hello that did not resume; `lag` when the loop was too slow for the server. */
+  readonly reason: string;
+  /** How many frames are missing; `null` when it cannot be known. */
+  readonly missed: number | null;
+  /** The cursor before the gap, exclusive; `""` when there was none. */
+  readonly from: string;
+  /** The cursor at the gap's end, inclusive. */
+  readonly to: string;
+
+  /**
+   * Makes the error.
+   *
+   * @param gap Why frames are missing, how many, and between which cursors.
+   */
+  constructor(
+    gap: {
+      readonly reason: string;
+      readonly missed: number | null;
+      readonly from: string;
+      readonly to: string;
+    },
+  ) {
+    const { reason, missed, from, to } = gap;
+    super("gap", `Cannot go on: ${missed ?? "some"} frames are missing (${reason})`);
+    this.reason = reason;
+    this.missed = missed;
+    this.from = from;
+    this.to = to;
   }
 }

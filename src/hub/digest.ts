@@ -4,7 +4,7 @@
  * @module
  */
 import { isEpoch } from "../wire/cursor.ts";
-import { encodeUtf8, hasUnsafeCharacter } from "../wire/text.ts";
+import { subjectFault, versionFault } from "../wire/digest.ts";
 import { DIGEST_MAX_BODY_BYTES, DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
 import { readBody } from "./body.ts";
 import { json, refusal } from "./refusal.ts";
@@ -201,17 +201,8 @@ function parse(body: string, maxSubjects: number): DigestRequest | string {
 function readSubject(entry: unknown): HeldSubject | string {
   if (typeof entry !== "object" || entry === null) return "it is not an object";
   const { kind, ref, version } = entry as Record<string, unknown>;
-  if (typeof kind !== "string" || !/^[a-z][a-z0-9_]{0,31}$/.test(kind)) {
-    return "kind is not 1 to 32 bytes of [a-z][a-z0-9_]*";
-  }
-  if (typeof ref !== "string" || ref.length > 512 || encodeUtf8(ref).length > 512) {
-    return "ref is not a text of at most 512 bytes";
-  }
-  if (hasUnsafeCharacter(ref)) return "ref holds a control, line-separator or bidi character";
-  if (typeof version !== "string" || !/^[\x20-\x7e]{1,64}$/.test(version)) {
-    return "version is not 1 to 64 bytes of printable ASCII";
-  }
-  return { kind, ref, version };
+  // Without a fault all three are texts.
+  return subjectFault(kind, ref) ?? versionFault(version) ?? { kind, ref, version } as HeldSubject;
 }
 
 /** As JSON, so that two subjects never share a key, whatever a resolver makes of them. */

@@ -12,6 +12,8 @@ export const CONTROL = {
   reset: "sse:reset",
   lag: "sse:lag",
   snapshot: "sse:snapshot",
+  history: "sse:history",
+  expiring: "sse:expiring",
 } as const;
 
 /** Why the hub ends a stream. */

@@ -1,0 +1,224 @@
+/**
+ * Topics that are subscribed on the live stream, beyond those of its URL: remembered, and subscribed
+ * again after each hello, so that nothing of them is missed, or the gap is told.
+ *
+ * @module
+ */
+import { SubscribeError } from "../errors.ts";
+import { type Cursor, formatCursor } from "../wire/cursor.ts";
+import type { Hello, Verdict } from "../wire/hello.ts";
+import { readHeaders } from "./headers.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { LifecycleRecord } from "./records.ts";
+import type { HistoryRequest, Subscribed } from "./types.ts";
+
+/** What is known of one topic. */
+interface Topic {
+  /** What part of its past is still owed: until its end came, each subscription asks again. */
+  history: HistoryRequest | undefined;
+  /**
+   * What the first connection since the last confirmed subscription presented: `null` for nothing,
+   * `undefined` when the subscription is confirmed, or has never been.
+   */
+  after: Cursor | null | undefined;
+  /** Whether the server has confirmed it once. */
+  known: boolean;
+  /** Who waits for the first answer. */
+  readonly waiting: {
+    resolve(answer: Subscribed): void;
+    reject(error: SubscribeError): void;
+  }[];
+  /** How often in a row it could not be subscribed. */
+  failures: number;
+}
+
+/** What the subscriptions need. */
+export interface SubscriptionsOptions {
+  /** The application's options. */
+  readonly stream: ResolvedOptions;
+  /** A topic could not resume on the open connection. */
+  gap(topic: string): void;
+  /** Takes records. */
+  report(record: LifecycleRecord): void;
+}
+
+/** The subscriptions of one stream. */
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
+  readonly #topics = new Map<string, Topic>();
+  /** The open connection's id; `null` while there is none. */
+  #connection: string | null = null;
+  /** Aborts what is on its way when the connection ends. */
+  #controller = new AbortController();
+  readonly #retries = new Set<() => void>();
+
+  /**
+   * None yet.
+   *
+   * @param options What they need.
+   */
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+  }
+
+  /** A connection opened: subscribe everything on it. */
+  opened(hello: Hello, presented: Cursor | null): void {
+    if (this.#topics.size === 0 && hello.connection === undefined) return;
+    this.closed();
+    this.#connection = hello.connection ?? null;
+    for (const [name, topic] of this.#topics) {
+      if (topic.known && topic.after === undefined) topic.after = presented;
+      this.#post(name, topic);
+    }
+  }
+
+  /** The connection is over. */
+  closed(): void {
+    this.#connection = null;
+    this.#controller.abort();
+    this.#controller = new AbortController();
+    for (const cancel of this.#retries) cancel();
+    this.#retries.clear();
+  }
+
+  /** The stream was stopped: nobody waits any longer. The topics stay for the next start. */
+  stopped(): void {
+    this.closed();
+    for (const topic of this.#topics.values()) {
+      this.#reject(topic, new SubscribeError("the stream was stopped"));
+    }
+  }
+
+  /** A history began or ended. */
+  history(phase: "begin" | "end", name: string): void {
+    const topic = this.#topics.get(name);
+    if (topic !== undefined && phase === "end") topic.history = undefined;
+  }
+
+  /** See {@linkcode Stream.subscribe}. */
+  subscribe(name: string, history: HistoryRequest | undefined): Promise<Subscribed> {
+    if (this.#options.stream.subscribeUrl === undefined) {
+      return Promise.reject(new SubscribeError("subscribeUrl is not set"));
+    }
+    return new Promise((resolve, reject) => {
+      const topic: Topic = this.#topics.get(name) ??
+        { history: undefined, after: undefined, known: false, waiting: [], failures: 0 };
+      if (history !== undefined) topic.history = history;
+      topic.waiting.push({ resolve, reject });
+      this.#topics.set(name, topic);
+      if (this.#connection !== null) this.#post(name, topic);
+    });
+  }
+
+  /** See {@linkcode Stream.unsubscribe}. */
+  async unsubscribe(name: string): Promise<void> {
+    const { unsubscribeUrl } = this.#options.stream;
+    if (unsubscribeUrl === undefined) throw new SubscribeError("unsubscribeUrl is not set");
+    const topic = this.#topics.get(name);
+    this.#topics.delete(name);
+    if (topic !== undefined) this.#reject(topic, new SubscribeError("it was unsubscribed"));
+    const connection = this.#connection;
+    // Without a connection there is nothing to end: the next one will not subscribe it.
+    if (topic === undefined || connection === null) return;
+    const response = await this.#send(unsubscribeUrl, { connection, topic: name });
+    if (response === null) throw new SubscribeError("the request failed");
+    if (!response.ok) {
+      throw new SubscribeError(`it was answered with ${response.status}`, response.status);
+    }
+  }
+
+  #post(name: string, topic: Topic): void {
+    const connection = this.#connection;
+    const url = this.#options.stream.subscribeUrl;
+    if (url === undefined) return;
+    if (connection === null) {
+      return this.#refuse(name, topic, "the server does not name its connections", null);
+    }
+    void this.#ask(url, connection, name, topic);
+  }
+
+  async #ask(url: string | URL, connection: string, name: string, topic: Topic): Promise<void> {
+    const { history, after } = topic;
+    const { signal } = this.#controller;
+    const response = await this.#send(url, {
+      connection,
+      topic: name,
+      // The history reaches up to the head: it covers what the cursor would ask for.
+      ...(history !== undefined
+        ? { history }
+        : after === undefined || after === null
+        ? {}
+        : { after: formatCursor(after) }),
+    });
+    // Of another connection by now, which asks for itself; or no longer wanted.
+    if (signal.aborted || this.#topics.get(name) !== topic) return;
+    const answer = response === null || !response.ok ? null : readAnswer(response.body);
+    if (answer === null) {
+      const status = response?.status ?? null;
+      const reason = status === null ? "the request failed" : `it was answered with ${status}`;
+      return this.#refuse(name, topic, reason, status);
+    }
+    const again = topic.known;
+    topic.known = true;
+    topic.after = undefined;
+    topic.failures = 0;
+    this.#options.report({ kind: "subscribed", topic: name, ...answer });
+    for (const { resolve } of topic.waiting.splice(0)) resolve(answer);
+    const whole = answer.verdict === "resumed" || history !== undefined;
+    if (again && !whole) this.#options.gap(name);
+  }
+
+  /** The first time it is the application's to decide; later it is asked again, unless forbidden. */
+  #refuse(name: string, topic: Topic, reason: string, status: number | null): void {
+    this.#options.report({ kind: "subscribe_failed", topic: name, status });
+    if (!topic.known || status === 401 || status === 403) {
+      this.#topics.delete(name);
+      return this.#reject(topic, new SubscribeError(reason, status));
+    }
+    if (this.#connection === null) return;
+    const { clock, timing } = this.#options.stream;
+    const step = Math.min(timing.capMs, timing.baseMs * 2 ** Math.min(topic.failures++, 31));
+    const cancel = clock.after(timing.baseMs + clock.random() * step, () => {
+      this.#retries.delete(cancel);
+      if (this.#topics.get(name) === topic) this.#post(name, topic);
+    });
+    this.#retries.add(cancel);
+  }
+
+  #reject(topic: Topic, error: SubscribeError): void {
+    for (const { reject } of topic.waiting.splice(0)) reject(error);
+  }
+
+  async #send(
+    url: string | URL,
+    body: unknown,
+  ): Promise<{ readonly ok: boolean; readonly status: number; readonly body: string } | null> {
+    const { stream } = this.#options;
+    const { signal } = this.#controller;
+    try {
+      const headers = await readHeaders(stream.headers);
+      headers.set("Content-Type", "application/json");
+      const response = await stream.fetch(url, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+        signal,
+        ...(stream.credentials === undefined ? {} : { credentials: stream.credentials }),
+      });
+      return { ok: response.ok, status: response.status, body: await response.text() };
+    } catch {
+      return null;
+    }
+  }
+}
+
+function readAnswer(body: string): Subscribed | null {
+  try {
+    const { verdict, head } = JSON.parse(body) as Partial<Record<string, unknown>>;
+    if (typeof verdict !== "string" || typeof head !== "string") return null;
+    // A verdict that this version does not know is no "resumed", and that is all that counts.
+    return { verdict: verdict as Verdict, head };
+  } catch {
+    return null;
+  }
+}

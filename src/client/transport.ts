@@ -1,0 +1,214 @@
+/**
+ * One attempt: from the address to the last byte. It decides nothing about the next one.
+ *
+ * It uses `fetch` and `getReader()` alone: some browsers have no `TextDecoderStream`, and none can
+ * iterate a stream everywhere.
+ *
+ * @module
+ */
+import { RefusedError } from "../errors.ts";
+import { formatCursor } from "../wire/cursor.ts";
+import { WIRE } from "../wire/timing.ts";
+import { type Address, readAddress, retryAfterOf, topicsOf, withQuery } from "./address.ts";
+import { readHeaders } from "./headers.ts";
+import { notify } from "./notify.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { ConnectFailure } from "./records.ts";
+import { Session, type SessionOptions } from "./session.ts";
+
+/** What an attempt needs. */
+export interface AttemptOptions extends Omit<SessionOptions, "wires" | "maxBufferBytes"> {
+  /** The application's options. */
+  readonly stream: ResolvedOptions;
+  /** How many attempts have failed before it. */
+  readonly attempt: number;
+  /**
+   * Is told the topics of the address, before the request.
+   *
+   * @returns Whether the cursor may be presented for them.
+   */
+  covers(topics: ReadonlySet<string>): boolean;
+  /** Asked before each read: while its promise is pending nothing is read. */
+  ready?(): Promise<void> | undefined;
+}
+
+/** An attempt that is under way. */
+export interface Attempt {
+  /** Gives it up. Nothing is reported afterwards. */
+  abort(): void;
+}
+
+/** These 4xx pass: asking again later may help. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+/** With a fresh ticket these may pass, too. */
+const TICKET: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+
+/**
+ * Starts an attempt.
+ *
+ * @param options What it needs.
+ * @returns The attempt.
+ */
+export function startAttempt(options: AttemptOptions): Attempt {
+  // One for each attempt: a signal that lived longer would gather the listeners of all of them.
+  const controller = new AbortController();
+  const { stream } = options;
+  const session = (presented: SessionOptions["presented"]): Session =>
+    new Session({
+      ...options,
+      presented,
+      wires: [stream.minWire, stream.maxWire],
+      maxBufferBytes: stream.timing.maxBufferBytes,
+    });
+  let current: Session | null = null;
+  void run(options, controller.signal, (presented) => current = session(presented))
+    // After a refusal, or a session that broke off, the socket would else stay open.
+    .finally(() => controller.abort());
+  return {
+    abort() {
+      current?.abandon();
+      controller.abort();
+    },
+  };
+}
+
+async function run(
+  options: AttemptOptions,
+  signal: AbortSignal,
+  begin: (presented: SessionOptions["presented"]) => Session,
+): Promise<void> {
+  const { stream, attempt } = options;
+  let address: Address;
+  let headers: Headers;
+  try {
+    address = await readAddress(stream.url, attempt, signal);
+    headers = await readHeaders(stream.headers);
+  } catch (error) {
+    const refused = error instanceof RefusedError;
+    return fail(options, signal, "address", error, refused ? error.status : null, refused);
+  }
+  if (signal.aborted) return;
+  const presented = options.covers(topicsOf(address)) ? options.presented : null;
+  let response: Response;
+  try {
+    response = await request(stream, address, headers, presented, signal);
+  } catch (error) {
+    return fail(options, signal, "network", error);
+  }
+  if (signal.aborted) return;
+  const { status, body } = response;
+  if (status !== 200) {
+    const refusal = { status, final: isFinal(status, stream), ticketed: isTicketed(stream) };
+    let answer: "retry" | "stop" | undefined;
+    notify(() => answer = stream.onRefused?.(refusal));
+    const final = answer === undefined ? refusal.final : answer === "stop";
+    const retryAfterMs = retryAfterOf(response, Date.now());
+    return fail(options, signal, "status", `answered with ${status}`, status, final, retryAfterMs);
+  }
+  const type = response.headers.get("Content-Type") ?? "";
+  if (!isEventStream(type) || body === null) {
+    const shown = JSON.stringify(type.slice(0, 80));
+    return fail(options, signal, "content_type", `the media type is ${shown}`, status);
+  }
+  options.report({ type: "head", generation: options.generation });
+  await read(options, body.getReader(), begin(presented));
+}
+
+async function request(
+  stream: ResolvedOptions,
+  address: Address,
+  own: Headers,
+  presented: SessionOptions["presented"],
+  signal: AbortSignal,
+): Promise<Response> {
+  const cursor = presented === null ? "" : formatCursor(presented);
+  let target = address;
+  if (stream.presentCursor === "query") {
+    target = withQuery(address, { ...(cursor === "" ? {} : { last_event_id: cursor }), lag: "1" });
+  }
+  const headers = typeof target === "string" ? own : mergeHeaders(target.headers, own);
+  headers.set("Accept", "text/event-stream");
+  if (stream.presentCursor === "header") {
+    headers.set("SSE-Wire", String(stream.maxWire));
+    headers.set("SSE-Lag", "1");
+    if (cursor !== "") headers.set("Last-Event-ID", cursor);
+  }
+  return await stream.fetch(target, {
+    headers,
+    signal,
+    ...(stream.credentials === undefined ? {} : { credentials: stream.credentials }),
+    ...NO_STORE,
+  });
+}
+
+/**
+ * A cache has no use for a stream, and Chromium's reads tens of megabytes ahead for one that is not
+ * read, so that a stalled page would look to the server like one that reads. Hosts without a cache
+ * do not know the field, and one of them refuses it.
+ */
+const NO_STORE: RequestInit = typeof Request === "function" && "cache" in Request.prototype
+  ? { cache: "no-store" }
+  : {};
+
+function mergeHeaders(theirs: Headers, ours: Headers): Headers {
+  const merged = new Headers(theirs);
+  ours.forEach((value, name) => merged.set(name, value));
+  return merged;
+}
+
+async function read(
+  options: AttemptOptions,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  session: Session,
+): Promise<void> {
+  const { report, generation } = options;
+  try {
+    while (!session.over) {
+      const wait = options.ready?.();
+      if (wait !== undefined) {
+        report({ type: "paused", generation, on: true });
+        await wait;
+        if (session.over) break;
+        report({ type: "paused", generation, on: false });
+      }
+      const { done, value } = await reader.read();
+      if (session.over) break;
+      if (done) session.end("");
+      else session.feed(value);
+    }
+  } catch (error) {
+    session.end(String(error));
+  }
+  // It rejects when the stream has failed: that has been reported.
+  await reader.cancel().catch(() => {});
+}
+
+function fail(
+  options: AttemptOptions,
+  signal: AbortSignal,
+  reason: ConnectFailure,
+  error: unknown,
+  status: number | null = null,
+  final = false,
+  retryAfterMs = 0,
+): void {
+  if (signal.aborted) return;
+  const detail = String(error).slice(0, 200);
+  const { generation } = options;
+  options.report({ type: "failed", generation, reason, status, detail, retryAfterMs, final });
+}
+
+function isTicketed({ url }: ResolvedOptions): boolean {
+  return typeof url === "function";
+}
+
+function isFinal(status: number, stream: ResolvedOptions): boolean {
+  if (status === 204) return true;
+  if (status < 400 || status > 499 || PASSING.has(status)) return false;
+  return !(isTicketed(stream) && TICKET.has(status));
+}
+
+/** Parameters do not matter, nor does the case. */
+function isEventStream(type: string): boolean {
+  return type.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream";
+}

@@ -1,0 +1,70 @@
+/**
+ * Reading the data of the library's own frames. A peer's mistake never throws: what cannot be read
+ * is said to be unknown, for what such a frame announces happens all the same.
+ *
+ * @module
+ */
+import type { Lag } from "./control.ts";
+
+/** Where a stretch of frames begins or ends. */
+export type Phase = "begin" | "end";
+
+/**
+ * Reads the data of `sse:reset`.
+ *
+ * @param data The frame's data.
+ * @returns The reason, at most 64 characters; `""` when it says none.
+ */
+export function readReset(data: string): string {
+  const { reason } = readObject(data);
+  return typeof reason === "string" ? reason.slice(0, 64) : "";
+}
+
+/**
+ * Reads the data of `sse:lag`.
+ *
+ * @param data The frame's data.
+ * @returns The hole; `missed` is `null` and a cursor `""` when it does not say.
+ */
+export function readLag(data: string): Lag {
+  const { missed, from, to } = readObject(data);
+  return {
+    missed: Number.isSafeInteger(missed) && Number(missed) >= 0 ? Number(missed) : null,
+    from: typeof from === "string" ? from : "",
+    to: typeof to === "string" ? to : "",
+  };
+}
+
+/**
+ * Reads the data of `sse:snapshot` and of `sse:history`.
+ *
+ * @param data The frame's data.
+ * @returns The phase, `null` when it is neither; and the topic, `""` when it names none.
+ */
+export function readPhase(data: string): { readonly phase: Phase | null; readonly topic: string } {
+  const { phase, topic } = readObject(data);
+  return {
+    phase: phase === "begin" || phase === "end" ? phase : null,
+    topic: typeof topic === "string" ? topic : "",
+  };
+}
+
+/**
+ * Reads the data of `sse:expiring`.
+ *
+ * @param data The frame's data.
+ * @returns In how many milliseconds the connection's authority ends; 0 when it does not say.
+ */
+export function readExpiring(data: string): number {
+  const ms = readObject(data)["in_ms"];
+  return Number.isSafeInteger(ms) && Number(ms) >= 0 ? Number(ms) : 0;
+}
+
+function readObject(data: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+  } catch {
+    return {};
+  }
+}
