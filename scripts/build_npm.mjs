@@ -3,7 +3,8 @@
  * Builds what npm users install: `npm run build [-- --out FOLDER]`, by default into `dist/`.
  *
  * `tsc` compiles the sources file by file, so that imports, types and stack traces look like them.
- * The entry points are those of `deno.json`.
+ * The entry points are those of `deno.json`. Those that a page loads are also bundled, each into one
+ * minified file, for pages without a build.
  *
  * @module
  */
@@ -11,23 +12,25 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import process from "node:process";
+import { bundleForBrowsers } from "./lib/bundle.mjs";
 import { program, ROOT } from "./lib/project.mjs";
 
 /** What stands beside the code in the package. */
 const TEXTS = ["LICENSE", "README.md", "CHANGELOG.md"];
 const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
 
-process.exitCode = build(outFolder(process.argv.slice(2)));
+process.exitCode = await build(outFolder(process.argv.slice(2)));
 
 /**
  * @param {string} out
- * @returns {number} The exit code.
+ * @returns {Promise<number>} The exit code.
  */
-function build(out) {
+async function build(out) {
   const { exports } = readJson("deno.json");
   rmSync(out, { recursive: true, force: true });
   const code = compile(out, Object.values(exports));
   if (code !== 0) return code;
+  await bundleForBrowsers(join(out, "browser"));
   writeJson(join(out, "package.json"), manifest(exports));
   for (const text of TEXTS) {
     if (existsSync(join(ROOT, text))) copyFileSync(join(ROOT, text), join(out, text));
@@ -85,12 +88,16 @@ function manifest(entries) {
     type: "module",
     sideEffects: false,
     engines: ours.engines,
-    exports: Object.fromEntries(
-      Object.entries(entries).map(([name, path]) => [name, {
-        types: `${compiled(path)}.d.ts`,
-        default: `${compiled(path)}.js`,
-      }]),
-    ),
+    exports: {
+      ...Object.fromEntries(
+        Object.entries(entries).map(([name, path]) => [name, {
+          types: `${compiled(path)}.d.ts`,
+          default: `${compiled(path)}.js`,
+        }]),
+      ),
+      "./browser/*": "./browser/*",
+      "./package.json": "./package.json",
+    },
   };
 }
 
