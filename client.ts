@@ -26,6 +26,7 @@ export {
   CursorError,
   DigestStatusError,
   type ErrorCode,
+  GapError,
   ProtocolError,
   RefusedError,
   SubscribeError,
@@ -33,6 +34,20 @@ export {
 } from "./src/errors.ts";
 
 export { createStream } from "./src/client/stream.ts";
+export {
+  createDigestClient,
+  type DigestClient,
+  type DigestClientOptions,
+} from "./src/client/digest.ts";
+export type { DigestResult, RemovedSubject } from "./src/client/digest_answer.ts";
+export {
+  createEventSource,
+  type EventSourceOptions,
+  ResumingEventSource,
+  type ResumingEventSourceEventMap,
+  type VerdictDetail,
+} from "./src/client/event_source.ts";
+export { frames, type FramesOptions, type Gap } from "./src/client/frames.ts";
 export type {
   AliveOptions,
   Attempt,
@@ -64,7 +79,13 @@ export type {
   LifecycleRecord,
 } from "./src/client/records.ts";
 export type { TimingConfig } from "./src/client/timing.ts";
-export { createVersionMap, type HeldVersion, type VersionMap } from "./src/client/versions.ts";
+export {
+  createVersionMap,
+  type HeldVersion,
+  type StaleListener,
+  type VersionMap,
+  type VersionSnapshot,
+} from "./src/client/versions.ts";
 
 export type { Lag } from "./src/wire/control.ts";
 export { type Cursor, formatCursor, parseCursor } from "./src/wire/cursor.ts";

@@ -5,16 +5,23 @@
  *
  * @module
  */
+import { join } from "node:path";
 import process from "node:process";
 import { foreground } from "./lib/child.mjs";
 import { ensureModules } from "./lib/modules.mjs";
-import { ON_DENO, program, say } from "./lib/project.mjs";
+import { ON_DENO, program, ROOT, say } from "./lib/project.mjs";
 import { Interrupted } from "./lib/steps.mjs";
 import { runTests } from "./test.mjs";
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} */
 const COMMANDS = {
-  demo: (args) => start(["deno", "run", "-A", "examples/demo/main.ts", ...args]),
+  demo: async (args) => {
+    await ensureModules();
+    // Once the packages are there: the bundler is one of them.
+    const { bundleForBrowsers } = await import("./lib/bundle.mjs");
+    await bundleForBrowsers(join(ROOT, ".cache", "browser"));
+    return await start(["deno", "run", "-A", "examples/demo/main.ts", ...args]);
+  },
   bench: (args) => start(["node", "--import", "tsx", "bench/main.ts", ...args]),
   fixture,
   test: async (args) => {

@@ -22,7 +22,11 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/style.css": ["style.css", "text/css; charset=utf-8"],
   "/page.js": ["page.js", "text/javascript; charset=utf-8"],
   "/stream.js": ["stream.js", "text/javascript; charset=utf-8"],
-  "/parser.js": ["parser.js", "text/javascript; charset=utf-8"],
+  "/cursor.js": ["cursor.js", "text/javascript; charset=utf-8"],
+  "/slow_reader.js": ["slow_reader.js", "text/javascript; charset=utf-8"],
+  "/worker.js": ["worker.js", "text/javascript; charset=utf-8"],
+  "/lifecycle": ["lifecycle.html", "text/html; charset=utf-8"],
+  "/lifecycle.js": ["lifecycle.js", "text/javascript; charset=utf-8"],
   "/ledger.js": ["ledger.js", "text/javascript; charset=utf-8"],
   "/chart.js": ["chart.js", "text/javascript; charset=utf-8"],
   "/experiments.js": ["experiments.js", "text/javascript; charset=utf-8"],
@@ -30,6 +34,10 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/icon.svg": ["icon.svg", "image/svg+xml"],
   "/favicon.ico": ["icon.svg", "image/svg+xml"],
 };
+
+/** The library's own files for pages without a build, as the launcher bundles them. */
+const LIBRARY = new URL("../../.cache/browser/", import.meta.url);
+const LIBRARY_FILE = /^\/lib\/((?:client|tabs|worker)\.js(?:\.map)?)$/;
 
 /** The demo: measuring and publishing from the moment it is made, until `shutdown`. */
 export class Demo {
@@ -68,6 +76,8 @@ export class Demo {
     if (isLoopback(this.#hostname) && !isLoopback(hostname)) return refuse(403, "host");
     const file = FILES[pathname];
     if (file !== undefined && request.method === "GET") return await sendFile(...file);
+    const library = LIBRARY_FILE.exec(pathname)?.[1];
+    if (library !== undefined && request.method === "GET") return await sendLibrary(library);
     if (pathname === "/events") return this.#events(request, info);
     if (request.method !== "POST") return refuse(404, "not_found");
     if (!isSameOrigin(request)) return refuse(403, "same_origin");
@@ -76,6 +86,8 @@ export class Demo {
         return this.#feed.hub.aliveHandler(request);
       case "/burst":
         return await this.#burst(request);
+      case "/cut":
+        return await this.#cut(request);
       case "/restart":
         return Response.json({ epoch: this.#feed.restart() });
       default:
@@ -85,9 +97,10 @@ export class Demo {
 
   /** The stream: this is all that it takes. */
   #events(request: Request, host: unknown): Response {
+    const asked = new URL(request.url).searchParams.getAll("topic");
     const response = this.#feed.hub.serve(request, {
       host,
-      topics: [...TOPICS, STATUS_TOPIC],
+      topics: asked.length > 0 ? asked : [...TOPICS, STATUS_TOPIC],
       clientTag: request.headers.get("SSE-Client"),
       onConnect: (writer) => writer.event(STATUS_TOPIC, this.#feed.status()),
     });
@@ -95,6 +108,13 @@ export class Demo {
     // so that a stalled reader would look to the hub like one that reads.
     response.headers.set("Cache-Control", "no-store, no-transform");
     return response;
+  }
+
+  /** Ends the connections of one browser, as a lost network would, without a word. */
+  async #cut(request: Request): Promise<Response> {
+    const { tag } = await readJson(request) ?? {};
+    if (typeof tag !== "string") return refuse(400, "cut");
+    return Response.json({ cut: this.#feed.hub.disconnect({ tag }) });
   }
 
   #measure(): void {
@@ -132,17 +152,34 @@ export class Demo {
   }
 }
 
-async function readBurst(request: Request): Promise<{ count: number; size: number } | null> {
+/** A small body of JSON; `null` when it is anything else. */
+async function readJson(request: Request): Promise<Record<string, unknown> | null> {
   if (request.headers.get("Content-Type") !== "application/json") return null;
   const length = request.headers.get("Content-Length");
   if (length === null || Number(length) > MAX_BODY_BYTES) return null;
-  const { count, size = 0 } = await request.json().catch(() => null) ?? {};
+  const body: unknown = await request.json().catch(() => null);
+  return typeof body === "object" && body !== null ? body as Record<string, unknown> : null;
+}
+
+async function readBurst(request: Request): Promise<{ count: number; size: number } | null> {
+  const { count, size = 0 } = await readJson(request) ?? {};
   const inBounds = (value: unknown, least: number, most: number): value is number =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
   if (!inBounds(count, 1, MAX_BURST_EVENTS) || !inBounds(size, 0, MAX_BURST_EVENT_BYTES)) {
     return null;
   }
   return { count, size };
+}
+
+async function sendLibrary(file: string): Promise<Response> {
+  const type = file.endsWith(".map") ? "application/json" : "text/javascript; charset=utf-8";
+  try {
+    const body = await Deno.readFile(new URL(file, LIBRARY));
+    return new Response(body, { headers: { ...PAGE_HEADERS, "Content-Type": type } });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return refuse(404, "not_bundled: start the demo by npm run demo, or deno task demo");
+  }
 }
 
 async function sendFile(file: string, type: string): Promise<Response> {

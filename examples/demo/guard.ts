@@ -7,7 +7,7 @@
 /** Headers of every file of the page: no script but our own files, no request but to ourselves. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
-    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+    "img-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; " +
     "frame-ancestors 'none'",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",

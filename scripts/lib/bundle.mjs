@@ -33,5 +33,6 @@ export async function bundleForBrowsers(outdir) {
     sourcesContent: true,
     logLevel: "warning",
   });
+  await esbuild.stop();
   return BROWSER.map((name) => `${name}.js`);
 }

@@ -8,7 +8,6 @@
  */
 import { RefusedError } from "../errors.ts";
 import { formatCursor } from "../wire/cursor.ts";
-import { WIRE } from "../wire/timing.ts";
 import { type Address, readAddress, retryAfterOf, topicsOf, withQuery } from "./address.ts";
 import { readHeaders } from "./headers.ts";
 import { notify } from "./notify.ts";

@@ -1,5 +1,6 @@
 // @ts-check
 /** The buttons: each starts an experiment, and says what came of it from the page's own books. */
+import { readSlowly } from "./slow_reader.js";
 import { byId, count, log, outcome, shortCursor } from "./view.js";
 
 const CUT_MS = 2000;
@@ -32,8 +33,10 @@ export class Experiments {
     this.lastBurst = lastBurst;
     /** @type {Set<Experiment>} */
     this.running = new Set();
-    this.bind("cut", () => this.leave("cut", CUT_MS, "the button: cut"));
-    this.bind("offline", () => this.leave("offline", OFFLINE_MS, "the button: offline"));
+    this.bind("cut", () => this.cut());
+    this.bind("offline", () => {
+      if (this.leave("offline", OFFLINE_MS) !== null) this.stream.goOffline(OFFLINE_MS);
+    });
     this.bind("burst", () => this.burst());
     this.bind("stall", () => this.stall());
     this.bind("restart", () => this.restart());
@@ -96,14 +99,18 @@ export class Experiments {
   }
 
   /**
+   * The stream ends, and comes back by itself.
    * @param {string} id
    * @param {number} ms
-   * @param {string} why
+   * @returns {Experiment | null}
    */
-  leave(id, ms, why) {
-    if (this.stream.state !== "open") return outcome("There is no open stream to cut.");
+  leave(id, ms) {
+    if (this.stream.state !== "open") {
+      outcome("There is no open stream to cut.");
+      return null;
+    }
     const startedAt = performance.now();
-    this.begin(id, ms, (before) => {
+    return this.begin(id, ms, (before) => {
       const { hellos, verdict } = this.settled();
       if (hellos <= before.hellos) return null;
       const away = ((performance.now() - startedAt) / 1000).toFixed(1);
@@ -112,7 +119,13 @@ export class Experiments {
         count(missed)
       } missed.`;
     });
-    this.stream.cut(ms, why);
+  }
+
+  async cut() {
+    const experiment = this.leave("cut", CUT_MS);
+    if (experiment === null) return;
+    const reply = await post("/cut", { tag: this.stream.options.tag });
+    if (!reply.ok) this.finish(experiment, `Nothing was cut: ${reply.error}.`);
   }
 
   async burst() {
@@ -129,23 +142,34 @@ export class Experiments {
   }
 
   async stall() {
-    if (this.stream.state !== "open") return outcome("There is no open stream to stall.");
+    const patience = new AbortController();
     let last = Infinity;
-    const experiment = this.begin("stall", STALL_MS, (before) => {
-      if (this.stream.isStalled || this.lastBurst() < last) return null;
-      const now = this.books();
-      const { received, missed } = difference(now.sums, before.sums);
-      const told = now.lagged - before.lagged;
-      const { hellos, verdict } = this.settled();
-      const again = hellos > before.hellos ? ` The stream came back: ${verdict}.` : "";
-      return `Stalled for ${STALL_MS / 1000} s: ${count(received)} received late, ` +
-        `${count(missed)} missed; the hub told of ${count(told)}.${again}`;
-    });
-    this.stream.stall(STALL_MS);
-    log(`The reader stalls for ${STALL_MS / 1000} s under ${count(FLOOD.count)} events.`);
-    const reply = await post("/burst", FLOOD);
-    if (reply.ok) last = reply.body.n;
-    else this.finish(experiment, `No flood: ${reply.error}.`);
+    let text = /** @type {string | null} */ (null);
+    const experiment = this.begin("stall", STALL_MS, () => text);
+    const flood = async () => {
+      log(
+        `A slow reader takes nothing for ${STALL_MS / 1000} s, under ${count(FLOOD.count)} events.`,
+      );
+      const reply = await post("/burst", FLOOD);
+      if (reply.ok) last = reply.body.n;
+      else {
+        patience.abort();
+        this.finish(experiment, `No flood: ${reply.error}.`);
+      }
+    };
+    setTimeout(() => patience.abort(), PATIENCE_MS);
+    try {
+      const { received, missed, told } = await readSlowly(
+        STALL_MS,
+        patience.signal,
+        flood,
+        () => last,
+      );
+      text = `A slow reader, silent for ${STALL_MS / 1000} s: ${count(received)} received late, ` +
+        `${count(missed)} missed; the hub told of ${count(told)}.`;
+    } catch (error) {
+      if (!patience.signal.aborted) text = `The slow reader has failed: ${error}.`;
+    }
   }
 
   async restart() {

@@ -3,7 +3,7 @@
  * Counts what was published, received and missed: from the counter that every event carries, not
  * from what anybody says. A hub's hello and its `sse:lag` can be checked against it.
  */
-import { offsetOf } from "./stream.js";
+import { offsetOf } from "./cursor.js";
 
 /**
  * @typedef {{ run: string, base: number, last: number, published: number, received: number,
@@ -12,10 +12,13 @@ import { offsetOf } from "./stream.js";
  */
 
 export class Ledger {
-  /** @param {readonly string[]} topics */
-  constructor(topics) {
+  /**
+   * @param {readonly string[]} topics
+   * @param {Record<string, Row>} [kept] The rows of an earlier life of the page.
+   */
+  constructor(topics, kept = {}) {
     /** @type {Map<string, Row>} */
-    this.rows = new Map(topics.map((topic) => [topic, newRow()]));
+    this.rows = new Map(topics.map((topic) => [topic, kept[topic] ?? newRow()]));
     /** @type {Claim | null} */
     this.claim = null;
   }

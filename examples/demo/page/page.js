@@ -15,20 +15,32 @@ import {
   write,
 } from "./view.js";
 
+/** @type {Record<string, string>} */
+const CARRIERS = {
+  worker: "a SharedWorker",
+  leader: "this tab",
+  follower: "another tab",
+  own: "this tab alone",
+};
 const TOPICS = ["cpu", "memory", "delay", "burst"];
 const GIB = 2 ** 30;
 const DRAW_MS = 100;
 const TICK_MS = 250;
 
-const tag = nickname();
-const ledger = new Ledger(TOPICS);
+/** One name for the whole browser: its tabs share one connection. */
+const tag = localStorage.getItem("tag") ?? nickname();
+localStorage.setItem("tag", tag);
+/** What the page knew when it was left, and the cursor that says so: a reload goes on from there. */
+const kept = JSON.parse(sessionStorage.getItem("books") ?? "null");
+const ledger = new Ledger(TOPICS, kept?.rows);
 /** @type {import("./view.js").Connection[]} Newest first. */
 const connections = [];
 const seen = { hellos: 0, keepalives: 0, slow: 0, shutdown: 0, lags: 0, lagged: 0 };
 /** The connection on which the noted claim came, and the last one whose claim was settled. */
 let claimed = { hellos: 0, verdict: "", epoch: "" };
 let settled = claimed;
-let waitUntil = 0;
+/** Why the hub has reset the connection; "" when it has not. */
+let reset = "";
 /** What the server's clock is ahead of ours, as far as the least delayed event shows. */
 let skew = -Infinity;
 /** @type {Map<string, number>} By topic, what was missed since the last point of its chart. */
@@ -55,12 +67,8 @@ const charts = {
 };
 
 const stream = new Stream({
-  url: "/events",
-  headers: { "SSE-Client": tag },
-  onState(_state, ms) {
-    waitUntil = performance.now() + ms;
-    changed = true;
-  },
+  tag,
+  cursor: kept?.cursor ?? "",
   onHello(hello, presented) {
     seen.hellos++;
     // The least delay is measured anew: the server may be another machine by now.
@@ -85,30 +93,52 @@ const stream = new Stream({
     );
   },
   onFrame: receive,
-  onCursor: settle,
-  onKeepalive() {
-    seen.keepalives++;
-    // An acknowledgement: the hub then knows that somebody reads, not only that a socket is open.
-    fetch("/alive", { method: "POST", headers: { "SSE-Client": tag } }).catch(() => {});
-  },
-  onReset(reason) {
-    if (reason === "slow") seen.slow++;
-    else seen.shutdown++;
-    log(`The hub resets the stream: ${reason}.`);
-  },
-  onLag(lag) {
-    seen.lags++;
-    seen.lagged += lag.missed ?? 0;
-    const missed = lag.missed === null ? "unknown many" : count(lag.missed);
-    log(`The hub tells of a hole: ${missed} events after ${shortCursor(lag.from)}.`);
-  },
-  onEnd(why) {
-    const connection = connections[0];
-    if (connection !== undefined && connection.ended === "") connection.ended = why;
-    changed = true;
-    log(`The stream has ended: ${why}.`);
-  },
+  onRecord: note,
 });
+
+/** @param {Record<string, any>} record */
+function note(record) {
+  changed = true;
+  switch (record.kind) {
+    case "alive_ack":
+      if (record.ok) seen.keepalives++;
+      return;
+    case "reset":
+      if (record.reason === "slow") seen.slow++;
+      else seen.shutdown++;
+      reset = record.reason;
+      return log(`The hub resets the stream: ${record.reason}.`);
+    case "lag": {
+      seen.lags++;
+      seen.lagged += record.missed ?? 0;
+      const missed = record.missed === null ? "unknown many" : count(record.missed);
+      return log(`The hub tells of a hole: ${missed} events.`);
+    }
+    case "disconnected":
+      return end(reset !== "" ? `reset: ${reset}` : record.reason);
+    case "connect_failed":
+      return end(`${record.reason} ${record.detail}`);
+    case "state":
+      if (record.to === "connecting") reset = "";
+      if (["offline", "hidden_closed", "stopped"].includes(record.to)) end(record.to);
+      return;
+    case "tab_attached":
+    case "tab_detached":
+      return log(`Tabs on this connection: ${record.tabs}.`);
+    case "worker_spawned":
+      return log(`The connection is carried by ${CARRIERS[stream.mode] ?? stream.mode}.`);
+    case "worker_dead":
+    case "worker_unavailable":
+      return log(`The worker does not answer: ${record.kind}.`);
+  }
+}
+
+/** @param {string} why */
+function end(why) {
+  const connection = connections[0];
+  if (connection !== undefined && connection.ended === "") connection.ended = why;
+  log(`The stream has ended: ${why}.`);
+}
 
 const experiments = new Experiments(
   stream,
@@ -217,18 +247,19 @@ function serverNow() {
 function tick() {
   experiments.tick();
   const now = performance.now();
-  const left = Math.max(0, waitUntil - now);
   const state = byId("state");
-  state.dataset["state"] = stream.isStalled ? "stalled" : stream.state;
-  write("state", stateText(left));
+  state.dataset["state"] = stream.state;
+  write("state", stateText(Math.max(0, stream.waitUntil - now)));
   write(
     "silence",
-    stream.hello === null ? "no stream" : `${seconds(now - stream.lastByteAt)} s ago`,
+    stream.hello === null ? "no stream" : `${seconds(now - stream.lastFrameAt)} s ago`,
   );
+  if (stream.cursor !== "") settle(stream.cursor);
   write("cursor", stream.cursor || "none yet");
-  const each = stream.hello === null ? "" : `, one each ${stream.hello.keepalive_ms / 1000} s`;
+  const each = stream.hello === null ? "" : `, one each ${stream.hello.keepaliveMs / 1000} s`;
   write("keepalives", `${seen.keepalives}${each}`);
-  write("retry", `${seconds(stream.retryMs)} s and a bit`);
+  const { tabs, mode } = stream;
+  write("carrier", `${CARRIERS[mode]}, for ${tabs} ${tabs === 1 ? "tab" : "tabs"}`);
   write("resets", `${seen.shutdown} shutdown, ${seen.slow} slow`);
   write(
     "lags",
@@ -251,11 +282,8 @@ function tick() {
 
 /** @param {number} left How long the state lasts, in milliseconds. */
 function stateText(left) {
-  if (stream.isStalled) {
-    return `open, not reading: ${seconds(stream.stalledUntil - performance.now())} s`;
-  }
-  if (stream.state === "away") return `away: ${seconds(left)} s`;
-  if (stream.state === "waiting") return `back in ${seconds(left)} s`;
+  if (stream.state === "backoff") return `back in ${seconds(left)} s`;
+  if (stream.state === "hidden_closed") return "asleep";
   return stream.state;
 }
 
@@ -294,10 +322,11 @@ dark.addEventListener("change", () => {
   drawnAt = 0;
 });
 addEventListener("resize", () => drawnAt = 0);
-// A page in the back-forward cache keeps no stream; it resumes when it is shown again.
-addEventListener("pagehide", () => stream.stop());
-addEventListener("pageshow", () => stream.start());
-addEventListener("online", () => stream.retryNow());
+// The books, and up to where they go, in one store: so a reload misses nothing.
+addEventListener("pagehide", () => {
+  const books = { cursor: stream.cursor, rows: Object.fromEntries(ledger.rows) };
+  sessionStorage.setItem("books", JSON.stringify(books));
+});
 setInterval(tick, TICK_MS);
 setInterval(closeSecond, 1000);
 requestAnimationFrame(draw);

@@ -57,7 +57,7 @@ export function write(id, text) {
  * @param {string} text
  * @param {string} [className]
  */
-function make(tag, text, className) {
+export function make(tag, text, className) {
   const element = document.createElement(tag);
   element.textContent = text;
   if (className !== undefined) element.className = className;
@@ -65,7 +65,7 @@ function make(tag, text, className) {
 }
 
 /** @param {Date} at */
-function timeOf(at) {
+export function timeOf(at) {
   const time = make("time", clock.format(at));
   time.setAttribute("datetime", at.toISOString());
   return time;

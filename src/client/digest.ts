@@ -1,0 +1,199 @@
+/**
+ * The digest client: asks a server which of the versions that the application holds are out of date.
+ *
+ * @module
+ */
+import { ConfigError, DigestStatusError } from "../errors.ts";
+import { DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
+import { withDeadline } from "./deadline.ts";
+import {
+  type DigestResult,
+  joinAnswers,
+  maxAnswerBytes,
+  mustRefetchAll,
+  readAnswer,
+} from "./digest_answer.ts";
+import { type Batch, cutBatches } from "./digest_batches.ts";
+import { readHeaders } from "./headers.ts";
+import { notify } from "./notify.ts";
+import type { LifecycleRecord } from "./records.ts";
+import { DEFAULT_TIMING } from "./timing.ts";
+import type { Fetch, HeadersSource } from "./types.ts";
+import type { VersionSnapshot } from "./versions.ts";
+
+export type { DigestResult, RemovedSubject } from "./digest_answer.ts";
+
+/** Options of {@linkcode createDigestClient}. */
+export interface DigestClientOptions {
+  /** Where the digest is posted. */
+  readonly url: string | URL;
+  /** More request headers, read afresh for each request; none. */
+  readonly headers?: HeadersSource;
+  /** The fetch's credentials mode; the platform's default, `same-origin`. */
+  readonly credentials?: RequestCredentials;
+  /** The fetch to use; the platform's. */
+  readonly fetch?: Fetch;
+  /** How long one request may take, its headers and the whole of its answer included; 10 000 ms. */
+  readonly timeoutMs?: number;
+  /** The most subjects of one request; 256. More only if the server's own bound is as high. */
+  readonly maxSubjects?: number;
+  /**
+   * Called with a `digest` record for each check that was answered. What it throws is reported to the
+   * platform.
+   */
+  onLifecycle?(record: LifecycleRecord): void;
+}
+
+/** Asks a server what has changed. It keeps nothing: several checks may run at once. */
+export interface DigestClient {
+  /**
+   * Checks versions: in requests of at most 256 subjects and 512 KiB, one after another.
+   *
+   * It stops at the first answer that says that everything must be fetched again. An answer that does
+   * not fit its request, or is not of the epoch asked about, counts as such an answer. Where nothing
+   * is held there is one request all the same: so every result is the server's own word, and a client
+   * that is no longer let in learns it.
+   *
+   * @param snapshot What is held, from {@linkcode VersionMap.snapshot}.
+   * @param signal Gives the check up.
+   * @returns What has changed. The map is left as it is: note what you fetched, forget what was
+   * removed.
+   * @throws {DigestStatusError} When a status is not 200.
+   * @throws {TypeError} When the snapshot holds what no version map takes, a header cannot be sent,
+   * or the platform could not reach the server.
+   * @throws {DOMException} `TimeoutError` when a request took too long; the signal's reason, an
+   * `AbortError` by default, when it aborted.
+   */
+  check(snapshot: VersionSnapshot, signal?: AbortSignal): Promise<DigestResult>;
+}
+
+/** `setTimeout` takes no more; above it the wait would end at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/**
+ * Makes a digest client. Nothing is sent before a check.
+ *
+ * @param options Where to ask, and how.
+ * @returns The client.
+ * @throws {ConfigError} When `timeoutMs` or `maxSubjects` is no whole number of at least 1.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { createHub } from "@tidemark/sse";
+ * import { createDigestClient, createVersionMap } from "@tidemark/sse/client";
+ *
+ * // A server, here in the same process.
+ * const current = new Map([["c1", "8"], ["c2", "3"]]);
+ * const hub = createHub();
+ * const handler = hub.digestHandler((held) =>
+ *   held.map(({ kind, ref }) => {
+ *     const version = current.get(ref);
+ *     return { kind, ref, version: version ?? "", status: version === undefined ? "gone" : "" };
+ *   })
+ * );
+ *
+ * const versions = createVersionMap();
+ * versions.bind(hub.position().epoch);
+ * for (const ref of ["c1", "c2", "c3"]) versions.observe({ kind: "chat", ref }, "3");
+ *
+ * const digest = createDigestClient({
+ *   url: "http://localhost/digest",
+ *   fetch: (url, init) => handler(new Request(url, init)),
+ * });
+ * const { mustRefetch, changed, removed } = await digest.check(versions.snapshot());
+ * assertEquals(mustRefetch, false);
+ * assertEquals(changed, [{ kind: "chat", ref: "c1", version: "8" }]);
+ * assertEquals(removed, [{ kind: "chat", ref: "c3", reason: "gone" }]);
+ * await hub.shutdown();
+ * ```
+ */
+export function createDigestClient(options: DigestClientOptions): DigestClient {
+  const { timeoutMs = DEFAULT_TIMING.digestTimeoutMs, maxSubjects = DIGEST_MAX_SUBJECTS } = options;
+  checkCount("timeoutMs", timeoutMs, MAX_TIMER_MS);
+  checkCount("maxSubjects", maxSubjects, Number.MAX_SAFE_INTEGER);
+  return {
+    async check(snapshot, signal) {
+      const answers: DigestResult[] = [];
+      for (const batch of cutBatches(snapshot, maxSubjects)) {
+        const ask = (inner: AbortSignal): Promise<DigestResult> => post(options, batch, inner);
+        const answer = await withDeadline(timeoutMs, signal, ask);
+        answers.push(answer);
+        if (answer.mustRefetch) break;
+      }
+      const found = joinAnswers(answers);
+      const { mustRefetch, changed: { length: changed }, removed: { length: removed } } = found;
+      notify(() => options.onLifecycle?.({ kind: "digest", changed, removed, mustRefetch }));
+      return found;
+    },
+  };
+}
+
+/** Asks about one batch. */
+async function post(
+  options: DigestClientOptions,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<DigestResult> {
+  const { url, credentials, fetch: send = (input, init) => fetch(input, init) } = options;
+  const headers = await readHeaders(options.headers);
+  // Headers may have taken their time: nothing is sent on behalf of a check that has ended.
+  signal.throwIfAborted();
+  headers.set("Content-Type", "application/json");
+  const response = await send(url, {
+    method: "POST",
+    headers,
+    body: batch.body,
+    signal,
+    ...(credentials !== undefined && { credentials }),
+  });
+  if (signal.aborted || response.status !== 200) {
+    // Left alone, an unread body keeps its socket.
+    response.body?.cancel().catch(() => {});
+    signal.throwIfAborted();
+    throw new DigestStatusError(response.status);
+  }
+  const text = await readText(response, maxAnswerBytes(batch), signal);
+  return (text === null ? null : readAnswer(text, batch)) ?? mustRefetchAll();
+}
+
+/** The answer's text; `null` when it is above the bound, counted while reading, or no UTF-8. */
+async function readText(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const drop = (): void => void reader.cancel().catch(() => {});
+  // A fetch that was handed in may not know the signal. It is this request's own: no listener leaks.
+  signal.addEventListener("abort", drop, { once: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (!done) bytes += value.length;
+    const piece = bytes > maxBytes ? null : decode(decoder, value);
+    if (piece === null) {
+      drop();
+      return null;
+    }
+    text += piece;
+    if (done) return text;
+  }
+}
+
+/** The text of a chunk, or of what is left at the end; `null` when it is no UTF-8. */
+function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string | null {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch {
+    return null;
+  }
+}
+
+function checkCount(option: string, value: number, most: number): void {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return;
+  throw new ConfigError(option, `${value} is not a whole number from 1 to ${most}`);
+}
