@@ -27,8 +27,8 @@ export function stepDelivery(turn: Turn, event: DeliveryEvent): void {
   switch (event.type) {
     case "restored":
       delivery.cursor = event.cursor;
-      delivery.unverified = event.unverified;
       delivery.restored = event.cursor !== null && !event.stateKept;
+      delivery.unverified = event.unverified || delivery.restored;
       return;
     case "hello":
       return greeted(turn, event);
@@ -41,7 +41,7 @@ export function stepDelivery(turn: Turn, event: DeliveryEvent): void {
     case "drop_cursor":
       delivery.cursor = null;
       delivery.life++;
-      delivery.unverified = delivery.restored = false;
+      delivery.unverified = delivery.restored = delivery.skipReplay = false;
       return tell(turn, { kind: "cursor_dropped", reason: event.reason });
   }
   const { open } = delivery;
@@ -116,7 +116,7 @@ function greeted(turn: Turn, { hello, presented, cleared }: HelloReport): void {
   delivery.open = { epoch, high: resumed ? presented.offset : head, spreadMs };
   delivery.full ||= cleared;
   if (!resumed && hello.repair === true) {
-    delivery.repair = { until: now + config.revalidateTimeoutMs, adopt };
+    delivery.repair = { until: now + config.revalidateTimeoutMs, adopt, spoilt: false };
     return;
   }
   const cause: RevalidateCause | null = delivery.restored
@@ -181,8 +181,8 @@ function enqueue(turn: Turn, item: HeldItem): void {
   }
   const held = delivery.held = hold(delivery.held, item);
   if (held.frames <= config.heldMaxFrames && held.bytes <= config.heldMaxBytes) return;
-  // Were the next run not full, it might be held up by the very same reply again.
-  delivery.full = true;
+  // A replay that was too much once is too much again: a full run makes it unnecessary.
+  delivery.full = delivery.skipReplay = true;
   turn.giveUp = "held_overflow";
 }
 
@@ -212,7 +212,8 @@ function delivered(turn: Turn, event: Extract<WorkReport, { type: "delivered" }>
     latch(delivery);
     // A handler that throws at every frame must not turn into a storm of refetches.
     const notBefore = delivery.ranAt + config.wakeThrottleMs;
-    if (delivery.open !== null) demand(turn, { cause: "hello", notBefore });
+    const due = delivery.open !== null && delivery.repair === null;
+    if (due) demand(turn, { cause: "hello", notBefore });
   }
   drain(turn);
 }
@@ -257,8 +258,10 @@ function repaired(turn: Turn): void {
   if (repair === null) return;
   delivery.cursor = repair.adopt;
   delivery.repair = null;
-  delivery.unverified = delivery.restored = delivery.full = false;
-  if (wake !== null) demand(turn, { cause: wake });
+  delivery.unverified = repair.spoilt;
+  delivery.restored = delivery.full = delivery.skipReplay = false;
+  const cause = repair.spoilt ? "hello" : wake;
+  if (cause !== null) demand(turn, { cause });
 }
 
 function settled(turn: Turn, event: Extract<WorkReport, { type: "settled" }>): void {

@@ -134,7 +134,7 @@ function move(turn: Turn, to: StreamState, waitMs?: number): void {
 }
 
 function connect(turn: Turn): void {
-  const { link, now, config } = turn;
+  const { link, delivery, now, config } = turn;
   if (!link.online) return move(turn, "offline");
   link.generation++;
   link.until = now + config.connectTimeoutMs;
@@ -144,7 +144,8 @@ function connect(turn: Turn): void {
   link.reset = "";
   move(turn, "connecting");
   const { generation, attempt } = link;
-  turn.effects.push({ type: "connect", generation, attempt });
+  const cursor = delivery.skipReplay ? null : delivery.cursor;
+  turn.effects.push({ type: "connect", generation, attempt, cursor });
 }
 
 /** Explicitly asked for: it tries even where the platform sees no network. */

@@ -70,6 +70,16 @@ export interface Run {
   readonly overtaken: boolean;
 }
 
+/** A snapshot that is being sent instead of what was missed. */
+export interface Repair {
+  /** When it is given up. */
+  readonly until: number;
+  /** What the cursor becomes at its end. */
+  readonly adopt: Cursor;
+  /** Whether a piece of it was not taken, so that a revalidation is owed all the same. */
+  readonly spoilt: boolean;
+}
+
 /** Where the delivery stands. */
 export interface DeliveryState {
   readonly cursor: Cursor | null;
@@ -90,8 +100,8 @@ export interface DeliveryState {
   readonly runs: number;
   /** When the newest one started; `-Infinity` before the first. */
   readonly ranAt: number;
-  /** A repair under way: when it is given up, and what the cursor becomes at its end. */
-  readonly repair: { readonly until: number; readonly adopt: Cursor } | null;
+  /** The repair under way. */
+  readonly repair: Repair | null;
   /** A wake that waits for a hello. */
   readonly wake: WakeCause | null;
   /** Whether the cursor has passed something that no revalidation covers yet. */
@@ -100,6 +110,11 @@ export interface DeliveryState {
   readonly restored: boolean;
   /** Whether the next run must be a full one. */
   readonly full: boolean;
+  /**
+   * Whether the next connections present no cursor: a replay was more than can be held while a
+   * revalidation runs, and would be again. A full run covers it; the cursor stays until it has.
+   */
+  readonly skipReplay: boolean;
 }
 
 /** The whole state of a stream. It is never changed: each step makes another. */
@@ -142,6 +157,7 @@ export const INITIAL: MachineState = {
     unverified: false,
     restored: false,
     full: false,
+    skipReplay: false,
   },
 };
 

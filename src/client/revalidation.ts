@@ -23,8 +23,9 @@ export function isHolding({ run, next, draining }: DeliveryState): boolean {
  * @param delivery Where the delivery stands.
  */
 export function latch(delivery: Draft<DeliveryState>): void {
-  const { run } = delivery;
+  const { run, repair } = delivery;
   delivery.unverified = true;
+  if (repair !== null) delivery.repair = { ...repair, spoilt: true };
   if (run !== null && run.startedAt !== null) delivery.run = { ...run, overtaken: true };
 }
 
@@ -112,8 +113,10 @@ export function endRun(
   delivery.run = null;
   delivery.restored = false;
   delivery.unverified = !ok || overtaken;
-  if (ok) tell(turn, { kind: "revalidated", cause, tookMs: now - (startedAt ?? now) });
-  else {
+  if (ok) {
+    delivery.skipReplay = false;
+    tell(turn, { kind: "revalidated", cause, tookMs: now - (startedAt ?? now) });
+  } else {
     delivery.full ||= full;
     tell(turn, { kind: "revalidate_failed", cause, error });
   }

@@ -15,7 +15,7 @@ import { createSaver, type Saver } from "./saver.ts";
 import type { Effect, MachineConfig, StreamEvent } from "./step.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { type Attempt, startAttempt } from "./transport.ts";
-import type { LoadedCursor, RevalidateContext } from "./types.ts";
+import type { RevalidateContext } from "./types.ts";
 
 /** What the library itself may set, beyond the application's options. */
 export interface Internals {
@@ -43,6 +43,8 @@ export class Runtime {
   /** Which start waits for the cursor to be loaded; 0 when none does. */
   #loading = 0;
   #loaded = false;
+  /** How often it was stopped: a step that stops the stream midway goes no further. */
+  #stops = 0;
   /** The topics of the URL for which the cursor was earned. */
   #topics: ReadonlySet<string> | null = null;
 
@@ -100,17 +102,25 @@ export class Runtime {
       return this.dispatch({ type: "start" });
     }
     const start = this.#loading = ++this.#starts;
-    void this.#load().then(() => {
+    void this.#load().then((restored) => {
+      // Stopped meanwhile; and a store that answers late must not bring a cursor of before back.
       if (this.#loading !== start) return;
       this.#loading = 0;
+      this.#loaded = true;
+      if (restored !== null) this.dispatch(restored);
       this.dispatch({ type: "start" });
     });
   }
 
-  /** Stops the stream. The cursor stays. */
+  /** Stops the stream, at once: whatever was still to be done for the application is not. */
   stop(): void {
     this.#loading = 0;
-    this.dispatch({ type: "stop" });
+    this.#stops++;
+    // Who has settled must be known: the next revalidation waits for it.
+    const left = this.#queue.filter(({ type }) => type === "settled");
+    this.#queue.splice(0, this.#queue.length, ...left);
+    if (this.#busy) this.#step({ type: "stop" });
+    else this.dispatch({ type: "stop" });
     this.#rest();
   }
 
@@ -163,7 +173,11 @@ export class Runtime {
       config: this.#config,
     });
     this.#state = state;
-    for (const effect of effects) this.#execute(effect);
+    const stops = this.#stops;
+    for (const effect of effects) {
+      this.#execute(effect);
+      if (this.#stops !== stops) return;
+    }
     if (event.type === "hello" && state.link.kind === "open") {
       this.subscriptions.opened(event.hello, event.presented);
     }
@@ -172,7 +186,7 @@ export class Runtime {
   #execute(effect: Effect): void {
     switch (effect.type) {
       case "connect":
-        return this.#connect(effect.generation, effect.attempt);
+        return this.#connect(effect);
       case "abort":
         this.#attempt?.abort();
         this.#attempt = null;
@@ -189,6 +203,8 @@ export class Runtime {
         return this.#revalidate(effect);
       case "abort_run":
         if (this.#run?.id === effect.run) this.#run.controller.abort();
+        // The application stopped the stream before the run was handed to it.
+        else this.dispatch({ type: "settled", run: effect.run, ok: false, error: undefined });
         return;
       case "tell_lag":
         return notify(() => this.#options.onLag?.(effect.lag));
@@ -197,14 +213,14 @@ export class Runtime {
     }
   }
 
-  #connect(generation: number, attempt: number): void {
+  #connect({ generation, attempt, cursor }: Extract<Effect, { type: "connect" }>): void {
     const { versions } = this.#options;
     this.#attempt = startAttempt({
       ...this.#internals,
       generation,
       attempt,
       stream: this.#options,
-      presented: this.#state.delivery.cursor,
+      presented: cursor,
       covers: (topics) => this.#covers(topics),
       bind: ({ versionEpoch, epoch }) => versions?.bind(versionEpoch ?? epoch) ?? false,
       report: (event) => this.dispatch(event),
@@ -253,23 +269,17 @@ export class Runtime {
       .then(() => settle(true, undefined), (error) => settle(false, error));
   }
 
-  async #load(): Promise<void> {
-    let loaded: LoadedCursor | null = null;
+  async #load(): Promise<Extract<StreamEvent, { type: "restored" }> | null> {
     try {
-      loaded = await this.#options.persist?.load() ?? null;
+      const loaded = await this.#options.persist?.load() ?? null;
+      if (loaded === null) return null;
+      const { cursor, unverified, stateKept = false } = loaded;
+      const parsed = parseCursor(cursor);
+      return { type: "restored", cursor: parsed, unverified: unverified === true, stateKept };
     } catch (error) {
       this.#tell({ kind: "persist_failed", action: "load", error });
+      return null;
     }
-    this.#loaded = true;
-    if (loaded === null) return;
-    let cursor = null;
-    try {
-      cursor = parseCursor(loaded.cursor);
-    } catch (error) {
-      this.#tell({ kind: "persist_failed", action: "load", error });
-    }
-    const { unverified, stateKept = false } = loaded;
-    this.dispatch({ type: "restored", cursor, unverified: unverified === true, stateKept });
   }
 
   #tell(record: LifecycleRecord): void {

@@ -138,8 +138,13 @@ export interface Delivery {
 
 /** What the runtime is asked to do. */
 export type Effect =
-  /** Start an attempt. */
-  | { readonly type: "connect"; readonly generation: number; readonly attempt: number }
+  /** Start an attempt, with that cursor. */
+  | {
+    readonly type: "connect";
+    readonly generation: number;
+    readonly attempt: number;
+    readonly cursor: Cursor | null;
+  }
   /** End the attempt, or the stream. */
   | { readonly type: "abort"; readonly generation: number }
   /** Hand a frame to the application, then report `delivered`. */

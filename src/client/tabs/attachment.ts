@@ -1,0 +1,136 @@
+/**
+ * What an application holds of its tab: commands go down the line in use, the page's signals choose
+ * when there is one.
+ *
+ * @module
+ */
+import type { MakeStream } from "../worker/host.ts";
+import { Host } from "../worker/host.ts";
+import type { ToHost } from "../worker/protocol.ts";
+import type { WorkerHostOptions } from "../worker/types.ts";
+import { TabCore } from "./core.ts";
+import { type ElectionScope, LeaderWay } from "./leader_way.ts";
+import type { SharedWorkerLike, TabAttachment, TabOptions } from "./types.ts";
+import type { Way } from "./way.ts";
+import { WorkerWay } from "./worker_way.ts";
+
+/** What a page gives besides the options: a test hands in its own. */
+export interface TabScope {
+  /** Makes the stream, where the tab carries it. */
+  readonly makeStream: MakeStream;
+  /** What an election needs; `null` where the page has it not. */
+  readonly election: ElectionScope | null;
+  /** Calls back when the page is frozen, and when it goes on. */
+  onFreeze(listener: (frozen: boolean) => void): () => void;
+}
+
+/**
+ * Attaches a tab.
+ *
+ * @param options The application's.
+ * @param scope The page's.
+ * @returns The attachment.
+ */
+export function attach(options: TabOptions, scope: TabScope): TabAttachment {
+  const core = new TabCore(options);
+  let away = false;
+  let detached = false;
+  let way = chooseWay(core, scope, (next) => {
+    way = next;
+    next.enter();
+  });
+
+  const leave = (reason: string): void => {
+    if (away) return;
+    away = true;
+    way.leave(reason);
+    core.inbox.leave();
+  };
+  const enter = (): void => {
+    if (!away || detached) return;
+    away = false;
+    way.enter();
+  };
+  const stopListening = [
+    core.visibility.subscribe((signal) => {
+      if (signal === "pagehide") leave("pagehide");
+      else if (signal === "pageshow") enter();
+      else if (!away) {
+        if (signal === "hidden") way.link?.beat(false);
+        else {
+          way.link?.check();
+          way.seen();
+        }
+      }
+    }),
+    core.online.subscribe(() => way.link?.beat(false)),
+    scope.onFreeze((frozen) => frozen ? leave("freeze") : enter()),
+  ];
+  const send = (message: ToHost): void => way.link?.send(message);
+  way.enter();
+
+  return {
+    state: () => detached ? "stopped" : core.state,
+    cursor: () => core.inbox.cursor,
+    mode: () => way.mode,
+    reconnect: ({ resetCursor = false } = {}) =>
+      send({ kind: "reconnect", how: resetCursor ? "reset" : "reconnect" }),
+    credentialsChanged: () => send({ kind: "reconnect", how: "credentials" }),
+    observe: (subject, version, epoch) =>
+      send({ kind: "observe", subject, version, epoch: epoch ?? null }),
+    setTag(tag) {
+      if (tag === "") return;
+      core.tag = tag;
+      send({ kind: "tag", tag });
+    },
+    detach(reason) {
+      if (detached) return;
+      detached = true;
+      for (const stop of stopListening) stop();
+      leave(reason ?? "detached");
+      core.inbox.close();
+    },
+  };
+}
+
+/** A worker, or an election among the tabs, or a stream of this tab's own. */
+function chooseWay(core: TabCore, scope: TabScope, change: (way: Way) => void): Way {
+  const { election } = scope;
+  const makeHost = (): Host => new Host(hostOptions(core), scope.makeStream);
+  const alone = (): Way => {
+    core.tell({ kind: "worker_unavailable", cause: "missing" });
+    return new WorkerWay(core, makeHost, null);
+  };
+  const [first, spawn] = firstWorker(core.options);
+  if (first !== null) return new WorkerWay(core, makeHost, spawn);
+  if (election === null) return alone();
+  const name = `tidemark:${core.options.name ?? core.url ?? ""}`;
+  return new LeaderWay(core, makeHost, election, name, () => change(alone()));
+}
+
+/** Tries to start the worker: the first one is not started twice. */
+function firstWorker(
+  options: TabOptions,
+): readonly [SharedWorkerLike | null, () => SharedWorkerLike | null] {
+  let first: SharedWorkerLike | null = null;
+  try {
+    first = options.worker?.() ?? null;
+  } catch {
+    // Where there is no SharedWorker the factory may just as well throw.
+  }
+  let next = first;
+  return [first, () => {
+    const worker = next ?? options.worker?.() ?? null;
+    next = null;
+    return worker;
+  }];
+}
+
+function hostOptions({ clock, options }: TabCore): WorkerHostOptions {
+  const { host = {}, timing, credentials } = options;
+  return Object.assign(Object.create(host) as WorkerHostOptions, {
+    clock,
+    timing: { ...timing, ...host.timing },
+    credentials: host.credentials ?? credentials,
+  });
+}
