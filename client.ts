@@ -12,8 +12,8 @@
  *
  * const stream = createStream({
  *   url: "/events",
- *   onFrame: (frame) => apply(frame.type, JSON.parse(frame.data)),
- *   revalidate: async ({ signal }) => replaceAll(await (await fetch("/state", { signal })).json()),
+ *   onFrame: ({ type, data }) => console.log(type, JSON.parse(data)),
+ *   revalidate: async ({ signal }) => console.log(await (await fetch("/state", { signal })).json()),
  *   onLifecycle: (record) => console.debug(record),
  * });
  * stream.start();

@@ -17,22 +17,19 @@ const MAX_BURST_EVENTS = 4000;
 const MAX_BURST_EVENT_BYTES = 10_240;
 const MAX_BODY_BYTES = 256;
 
+const SCRIPT = "text/javascript; charset=utf-8";
+const SCRIPTS =
+  "catch_up chart charts cursor experiments ledger lifecycle network page post records " +
+  "slow_reader stream strip tag view worker";
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
-  "/style.css": ["style.css", "text/css; charset=utf-8"],
-  "/page.js": ["page.js", "text/javascript; charset=utf-8"],
-  "/stream.js": ["stream.js", "text/javascript; charset=utf-8"],
-  "/cursor.js": ["cursor.js", "text/javascript; charset=utf-8"],
-  "/slow_reader.js": ["slow_reader.js", "text/javascript; charset=utf-8"],
-  "/worker.js": ["worker.js", "text/javascript; charset=utf-8"],
   "/lifecycle": ["lifecycle.html", "text/html; charset=utf-8"],
-  "/lifecycle.js": ["lifecycle.js", "text/javascript; charset=utf-8"],
-  "/ledger.js": ["ledger.js", "text/javascript; charset=utf-8"],
-  "/chart.js": ["chart.js", "text/javascript; charset=utf-8"],
-  "/experiments.js": ["experiments.js", "text/javascript; charset=utf-8"],
-  "/view.js": ["view.js", "text/javascript; charset=utf-8"],
+  "/style.css": ["style.css", "text/css; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
   "/favicon.ico": ["icon.svg", "image/svg+xml"],
+  ...Object.fromEntries(
+    SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, SCRIPT] as const]),
+  ),
 };
 
 /** The library's own files for pages without a build, as the launcher bundles them. */
@@ -113,7 +110,7 @@ export class Demo {
   /** Ends the connections of one browser, as a lost network would, without a word. */
   async #cut(request: Request): Promise<Response> {
     const { tag } = await readJson(request) ?? {};
-    if (typeof tag !== "string") return refuse(400, "cut");
+    if (typeof tag !== "string" || tag === "") return refuse(400, "cut");
     return Response.json({ cut: this.#feed.hub.disconnect({ tag }) });
   }
 
@@ -172,7 +169,7 @@ async function readBurst(request: Request): Promise<{ count: number; size: numbe
 }
 
 async function sendLibrary(file: string): Promise<Response> {
-  const type = file.endsWith(".map") ? "application/json" : "text/javascript; charset=utf-8";
+  const type = file.endsWith(".map") ? "application/json" : SCRIPT;
   try {
     const body = await Deno.readFile(new URL(file, LIBRARY));
     return new Response(body, { headers: { ...PAGE_HEADERS, "Content-Type": type } });

@@ -44,7 +44,9 @@ const PORTABLE = "unit";
  */
 export function checks(flags) {
   const entries = entryPoints();
-  const core = ["mod.ts", ...sources("src/wire"), ...sources("src/hub")];
+  const core = ["mod.ts", "client.ts"].concat(
+    ["wire", "hub", "client", "react"].flatMap((folder) => sources(`src/${folder}`)),
+  );
   const everything = ["src", "tests", "bench", "examples", "scripts"].filter(hasSources);
   return [
     check("fmt", "Formatting", ["fmt", "--check"]),

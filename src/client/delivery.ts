@@ -109,7 +109,8 @@ export function wakeDelivery(turn: Turn, cause: WakeCause): void {
 
 function greeted(turn: Turn, { hello, presented, cleared }: HelloReport): void {
   const { delivery, now, config } = turn;
-  const { epoch, head, verdict, revalidateSpreadMs: spreadMs = 0 } = hello;
+  const { epoch, head, verdict } = hello;
+  const spreadMs = config.revalidates ? hello.revalidateSpreadMs ?? 0 : 0;
   const adopt: Cursor = { epoch, offset: head };
   // A server cannot resume what nobody presented, nor a cursor of another epoch than its own.
   const resumed = hello.resumed && presented !== null && presented.epoch === epoch;

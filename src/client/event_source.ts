@@ -4,60 +4,24 @@
  *
  * @module
  */
-import type { Lag } from "../wire/control.ts";
-import type { Verdict } from "../wire/hello.ts";
+import type {
+  EventSourceOptions,
+  ResumingEventSourceEventMap,
+  VerdictDetail,
+} from "./event_source_types.ts";
 import type { LifecycleRecord } from "./records.ts";
 import { createStream } from "./stream.ts";
-import type { Frame, Stream, StreamOptions, StreamState } from "./types.ts";
+import type { Frame, Stream, StreamState } from "./types.ts";
+
+export type {
+  EventSourceOptions,
+  ResumingEventSourceEventMap,
+  VerdictDetail,
+} from "./event_source_types.ts";
 
 const CONNECTING = 0;
 const OPEN = 1;
 const CLOSED = 2;
-
-/** Options of {@linkcode createEventSource}: the standard's one, and most of a stream's. */
-export interface EventSourceOptions extends
-  Omit<
-    StreamOptions,
-    "url" | "onFrame" | "credentials" | "subscribeUrl" | "unsubscribeUrl"
-  > {
-  /** Whether cookies go to other origins too (`include`, not `same-origin`); false. */
-  readonly withCredentials?: boolean;
-  /**
-   * Where the cursor goes. `header`, and `query` for a page that reads from another origin: an
-   * `EventSource` needs no preflight, and so this one does not either.
-   */
-  readonly presentCursor?: "header" | "query";
-}
-
-/** What a `verdict` event tells: how the server judged the cursor when the connection opened. */
-export interface VerdictDetail {
-  /** Why. */
-  readonly verdict: Verdict;
-  /** Whether every missed frame follows. The only field to branch on. */
-  readonly resumed: boolean;
-  /** Whether frames follow that make up for what is missing. */
-  readonly repair: boolean;
-  /** The epoch of the server's sequence. */
-  readonly epoch: string;
-  /** The oldest offset that the server can replay, in decimal; `"0"` when it holds nothing. */
-  readonly floor: string;
-  /** The newest offset, in decimal. */
-  readonly head: string;
-}
-
-/** The events that are not the server's, and `message`. */
-export interface ResumingEventSourceEventMap {
-  /** A connection opened. */
-  readonly open: Event;
-  /** A connection was lost, or could not be made; `readyState` says whether for good. */
-  readonly error: Event;
-  /** An event without a name. */
-  readonly message: MessageEvent<string>;
-  /** After each `open`. */
-  readonly verdict: CustomEvent<VerdictDetail>;
-  /** The server dropped events for this connection, because it was read too slowly. */
-  readonly lag: CustomEvent<Lag>;
-}
 
 /** The events of which a source has a handler besides listeners: `onopen`, `onmessage`, `onerror`. */
 type Handled = "open" | "message" | "error";
@@ -240,31 +204,35 @@ export class ResumingEventSource extends EventTarget {
   }
 
   #onFrame({ type, data, id }: Frame): void {
-    if (this.#readyState === CLOSED) return;
     const lastEventId = id ?? this.lastEventId;
     this.dispatchEvent(new MessageEvent(type, { data, lastEventId, origin: this.#origin }));
   }
 
   #onRecord(record: LifecycleRecord): void {
-    if (record.kind === "state") this.#onState(record.from, record.to);
-    if (record.kind === "hello") {
-      const { verdict, resumed, repair, epoch, floor, head } = record;
-      const detail: VerdictDetail = { verdict, resumed, repair, epoch, floor, head };
-      this.dispatchEvent(new CustomEvent("verdict", { detail }));
+    try {
+      this.#options.onLifecycle?.(record);
+    } finally {
+      // Last, for it may stop the stream, which makes a record of its own.
+      if (record.kind === "state") this.#onState(record.from, record.to);
+      if (record.kind === "hello") {
+        const { verdict, resumed, repair, epoch, floor, head } = record;
+        const detail: VerdictDetail = { verdict, resumed, repair, epoch, floor, head };
+        this.dispatchEvent(new CustomEvent("verdict", { detail }));
+      }
     }
-    this.#options.onLifecycle?.(record);
   }
 
   #onState(from: StreamState, to: StreamState): void {
     if (this.#readyState === CLOSED) return;
-    const isOver = to === "stopped" || to === "exhausted";
-    this.#readyState = isOver ? CLOSED : to === "open" ? OPEN : CONNECTING;
-    // What is spent would start anew when somebody looks; but the standard's CLOSED is for good.
-    if (isOver) this.#stream.stop();
-    if (to === "open") this.dispatchEvent(new Event("open"));
-    else if (isOver || from === "connecting" || from === "open") {
+    if (to === "stopped" || to === "exhausted") {
+      // What is exhausted would start anew when somebody looks; but the standard's CLOSED is for good.
+      this.close();
       this.dispatchEvent(new Event("error"));
+      return;
     }
+    this.#readyState = to === "open" ? OPEN : CONNECTING;
+    if (to === "open") this.dispatchEvent(new Event("open"));
+    else if (from === "connecting" || from === "open") this.dispatchEvent(new Event("error"));
   }
 }
 

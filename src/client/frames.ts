@@ -165,6 +165,8 @@ function connect(url: StreamUrl, options: FramesOptions, mailbox: Mailbox): Stre
       if (record.to === "connecting") presented = stream.cursor() || presented;
       if (record.to === "stopped" || record.to === "exhausted") {
         mailbox.close(() => refuse(failure, refusal));
+        // What is exhausted would start anew when somebody looks, while the loop is still busy.
+        stream.stop();
       }
     }
     if (record.kind === "hello") {
@@ -194,8 +196,12 @@ function connect(url: StreamUrl, options: FramesOptions, mailbox: Mailbox): Stre
     onFrame: (frame) => mailbox.put(frame),
     onLag: ({ missed, from, to }) => report({ reason: "lag", missed, from, to, repair: false }),
     onLifecycle(record) {
-      note(record);
-      rest.onLifecycle?.(record);
+      try {
+        rest.onLifecycle?.(record);
+      } finally {
+        // Last, for it may stop the stream, which makes a record of its own.
+        note(record);
+      }
     },
   }, {
     // A connection that has not said hello must not run out of time behind a full mailbox.
@@ -220,18 +226,17 @@ class Mailbox {
   #empty = (): void => {};
 
   put(item: Frame | Gap): void {
-    if (this.#end !== null) return;
     this.#items.push(item);
     this.#wake();
   }
 
-  /** Lets nothing more in. When all is taken, `end` is called: it may throw. The first one counts. */
+  /** When all is taken, `end` is called: it may throw. The first one counts. */
   close(end: () => void): void {
     this.#end ??= end;
     this.#wake();
   }
 
-  /** Lets nothing more in, and throws away what is inside. */
+  /** Throws away what is inside: `end` is called next. */
   drop(end: () => void): void {
     this.#items = [];
     this.#end = end;

@@ -57,7 +57,8 @@ export class Runtime {
   constructor(options: ResolvedOptions, internals: Internals = {}) {
     this.#options = options;
     this.#internals = internals;
-    this.#config = { ...options.timing, maxAttempts: options.maxAttempts };
+    const { maxAttempts, revalidate } = options;
+    this.#config = { ...options.timing, maxAttempts, revalidates: revalidate !== undefined };
     const { alive, persist, fetch, headers, credentials, timing } = options;
     const report = (record: LifecycleRecord): void => this.#tell(record);
     const everyBeats = timing.aliveEveryBeats;
@@ -175,10 +176,11 @@ export class Runtime {
     this.#state = state;
     const stops = this.#stops;
     for (const effect of effects) {
-      this.#execute(effect);
-      if (this.#stops !== stops) return;
+      // Stopped midway, by the application: only what ends something is still done.
+      const ends = effect.type === "abort" || effect.type === "abort_run";
+      if (this.#stops === stops || ends) this.#execute(effect);
     }
-    if (event.type === "hello" && state.link.kind === "open") {
+    if (event.type === "hello" && this.#state.link.kind === "open") {
       this.subscriptions.opened(event.hello, event.presented);
     }
   }

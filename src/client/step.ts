@@ -29,6 +29,8 @@ export interface StepContext {
 export interface MachineConfig extends TimingConfig {
   /** After how many failed attempts in a row the stream is exhausted; 0: never. */
   readonly maxAttempts: number;
+  /** Whether the application revalidates: if not, there is nothing to spread. */
+  readonly revalidates: boolean;
 }
 
 /** The causes of a wake. */

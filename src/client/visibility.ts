@@ -40,7 +40,7 @@ export function documentVisibility(scope: PageScope = globalThis): VisibilitySou
       const show = (event: Event): void => {
         // Every page is shown once as it loads: nothing has come back then. A browser that returns to
         // a page does not always say that it was `persisted`.
-        if (left || (event as PageTransitionEvent).persisted) listener("pageshow");
+        if (left || (event as Event & { readonly persisted?: boolean }).persisted) listener("pageshow");
         left = false;
       };
       const onDocument: [string, (event: Event) => void][] = [

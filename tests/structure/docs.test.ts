@@ -7,7 +7,7 @@ const CHECK_MS = 120_000;
 const RUN_MS = 20_000;
 const FOLDER = scratch("docs");
 
-const blocks = [...list("src", ".ts"), "mod.ts", ...documents()]
+const blocks = [...list("src", ".ts"), "mod.ts", "client.ts", ...documents()]
   .flatMap((file) => findBlocks(file, read(file)))
   .filter(({ mode }) => mode !== "ignore");
 const paths = new Map(blocks.map((block) => [block, `${FOLDER}/${nameOf(block)}.ts`]));

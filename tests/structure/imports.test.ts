@@ -27,6 +27,10 @@ test("each import that the architecture forbids is found", () => {
     ["src/testing/mod.ts", "mod.ts"],
     ["src/adapters/bun.ts", "client.ts"],
     ["src/testing/mod.ts", "tests/support/test.ts"],
+    ["src/react/mod.ts", "react"],
+    ["src/react/mod.ts", "npm:@types/react@19", true],
+    ["src/react/store.ts", "src/hub/hub.ts"],
+    ["src/client/stream.ts", "src/react/store.ts"],
     ["src/novelty/idea.ts", "src/errors.ts"],
   ];
   for (const [from, to, typeOnly = false] of forbidden) {
@@ -42,6 +46,8 @@ test("each import that the architecture allows is let through", () => {
     { from: "src/hub/hub.ts", to: "src/journal/journal.ts", typeOnly: true },
     { from: "src/adapters/node.ts", to: "node:http", typeOnly: false },
     { from: "src/testing/mod.ts", to: "src/adapters/node.ts", typeOnly: false },
+    { from: "src/react/store.ts", to: "src/client/stream.ts", typeOnly: false },
+    { from: "src/react/store.ts", to: "src/errors.ts", typeOnly: false },
   ];
   assertEquals(violations(allowed), []);
 });

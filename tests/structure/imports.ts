@@ -37,6 +37,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   hub: { folders: ["wire", "errors"], types: ["journal", "relay"] },
   client: { folders: ["wire", "errors"] },
   consumer: { folders: ["wire", "errors"] },
+  // React itself is handed in, and typed by what is used of it.
+  react: { folders: ["client", "wire", "errors"] },
   journal: { folders: ["wire", "errors"] },
   relay: { folders: ["wire", "errors"] },
   tickets: { folders: ["wire", "errors"] },

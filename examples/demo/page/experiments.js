@@ -1,5 +1,6 @@
 // @ts-check
 /** The buttons: each starts an experiment, and says what came of it from the page's own books. */
+import { post } from "./post.js";
 import { readSlowly } from "./slow_reader.js";
 import { byId, count, log, outcome, shortCursor } from "./view.js";
 
@@ -13,7 +14,7 @@ const PATIENCE_MS = 60_000;
 
 /**
  * @typedef {{ published: number, received: number, missed: number, replayed: number }} Sums
- * @typedef {{ sums: Sums, burst: Sums, lagged: number, hellos: number }} Books
+ * @typedef {{ sums: Sums, burst: Sums, hellos: number }} Books
  * @typedef {{ button: HTMLElement, startedAt: number, ms: number, before: Books,
  *   answer: () => string | null }} Experiment
  * @typedef {{ hellos: number, verdict: string, epoch: string }} Settled
@@ -35,7 +36,7 @@ export class Experiments {
     this.running = new Set();
     this.bind("cut", () => this.cut());
     this.bind("offline", () => {
-      if (this.leave("offline", OFFLINE_MS) !== null) this.stream.goOffline(OFFLINE_MS);
+      if (this.leave("offline", OFFLINE_MS) !== null) this.stream.network.goOffline(OFFLINE_MS);
     });
     this.bind("burst", () => this.burst());
     this.bind("stall", () => this.stall());
@@ -199,23 +200,4 @@ function difference(now, before) {
     missed: now.missed - before.missed,
     replayed: now.replayed - before.replayed,
   };
-}
-
-/**
- * @param {string} url
- * @param {object} body
- * @returns {Promise<{ ok: true, body: { n: number, epoch: string } } | { ok: false, error: string }>}
- */
-async function post(url, body) {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    const answer = await response.json();
-    return response.ok ? { ok: true, body: answer } : { ok: false, error: answer.code };
-  } catch {
-    return { ok: false, error: "the server does not answer" };
-  }
 }

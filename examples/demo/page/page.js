@@ -1,37 +1,34 @@
 // @ts-check
 /** The demo's page: it reads the stream, keeps the books, and shows both. */
-import { Chart, readPalette } from "./chart.js";
+import { charts, describeCharts, drawCharts } from "./charts.js";
 import { Experiments } from "./experiments.js";
 import { Ledger } from "./ledger.js";
 import { Stream } from "./stream.js";
+import { browserTag } from "./tag.js";
 import {
   byId,
   count,
   log,
+  seconds,
   shortCursor,
   showConnections,
+  showState,
   showTags,
   showTopics,
   write,
 } from "./view.js";
 
-/** @type {Record<string, string>} */
-const CARRIERS = {
-  worker: "a SharedWorker",
-  leader: "this tab",
-  follower: "another tab",
-  own: "this tab alone",
-};
+/** @type {Record<string, string>} How a stream ended: the names that are not plain by themselves. */
+const ENDS = { ended: "cut off", hidden_closed: "asleep" };
 const TOPICS = ["cpu", "memory", "delay", "burst"];
 const GIB = 2 ** 30;
-const DRAW_MS = 100;
 const TICK_MS = 250;
 
-/** One name for the whole browser: its tabs share one connection. */
-const tag = localStorage.getItem("tag") ?? nickname();
-localStorage.setItem("tag", tag);
+const tag = browserTag();
 /** What the page knew when it was left, and the cursor that says so: a reload goes on from there. */
 const kept = JSON.parse(sessionStorage.getItem("books") ?? "null");
+// For this page alone: a tab that is a copy of it begins with books of its own.
+sessionStorage.removeItem("books");
 const ledger = new Ledger(TOPICS, kept?.rows);
 /** @type {import("./view.js").Connection[]} Newest first. */
 const connections = [];
@@ -49,52 +46,46 @@ const holes = new Map();
 let present = new Map();
 let changed = true;
 
-const chartOf = (
-  /** @type {string} */ id,
-  /** @type {import("./chart.js").ChartOptions} */ options,
-) => new Chart(/** @type {HTMLCanvasElement} */ (byId(`${id}-chart`)), options);
-const whole = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
-const charts = {
-  cpu: chartOf("cpu", { kind: "line", floor: 1, max: 100, tick: whole }),
-  memory: chartOf("memory", { kind: "line", floor: 1, tick: whole }),
-  delay: chartOf("delay", { kind: "line", floor: 4, tick: whole }),
-  rate: chartOf("rate", {
-    kind: "bars",
-    log: true,
-    floor: 100,
-    tick: (value) => value >= 1000 ? `${value / 1000}k` : String(value),
-  }),
-};
-
 const stream = new Stream({
   tag,
   cursor: kept?.cursor ?? "",
+  complete: true,
   onHello(hello, presented) {
     seen.hellos++;
-    // The least delay is measured anew: the server may be another machine by now.
-    skew = -Infinity;
     const { verdict, resumed, epoch, floor, head } = hello;
-    const counts = { replayed: 0, missed: 0, ended: "" };
-    connections.unshift({
-      at: new Date(),
-      verdict,
-      resumed,
-      presented,
-      epoch,
-      floor,
-      head,
-      ...counts,
-    });
-    changed = true;
+    enter({ verdict, resumed, presented, epoch, span: `:${floor} … ${head}` });
     log(
       `Hello: ${verdict}. We presented ${
-        shortCursor(presented)
+        presented === "" ? "no cursor" : shortCursor(presented)
       }, the hub holds ${floor} … ${head}.`,
+    );
+  },
+  onJoin(presented) {
+    const [epoch = ""] = stream.cursor.split(":");
+    enter({ verdict: "joined", resumed: null, presented, epoch, span: "" });
+    log(
+      `We join an open connection${
+        presented === "" ? "" : `, and go on from ${shortCursor(presented)}`
+      }.`,
     );
   },
   onFrame: receive,
   onRecord: note,
 });
+
+/**
+ * A connection begins, for this page.
+ * @param {Pick<import("./view.js").Connection,
+ *   "verdict" | "resumed" | "presented" | "epoch" | "span">} connection
+ */
+function enter(connection) {
+  // The least delay is measured anew: the server may be another machine by now.
+  skew = -Infinity;
+  // The page was kept asleep meanwhile, and has not heard of an end.
+  if (connections[0]?.ended === "") connections[0].ended = "page left";
+  connections.unshift({ at: new Date(), replayed: 0, missed: 0, ended: "", ...connection });
+  changed = true;
+}
 
 /** @param {Record<string, any>} record */
 function note(record) {
@@ -115,18 +106,22 @@ function note(record) {
       return log(`The hub tells of a hole: ${missed} events.`);
     }
     case "disconnected":
-      return end(reset !== "" ? `reset: ${reset}` : record.reason);
-    case "connect_failed":
-      return end(`${record.reason} ${record.detail}`);
+      return end(reset !== "" ? `reset: ${reset}` : ENDS[record.reason] ?? record.reason);
+    case "connect_failed": {
+      const { reason, status, detail } = record;
+      return log(`An attempt has failed: ${[reason, status, detail].filter(Boolean).join(", ")}.`);
+    }
     case "state":
       if (record.to === "connecting") reset = "";
-      if (["offline", "hidden_closed", "stopped"].includes(record.to)) end(record.to);
+      if (["offline", "hidden_closed", "stopped"].includes(record.to)) {
+        end(ENDS[record.to] ?? record.to);
+      }
       return;
     case "tab_attached":
     case "tab_detached":
       return log(`Tabs on this connection: ${record.tabs}.`);
     case "worker_spawned":
-      return log(`The connection is carried by ${CARRIERS[stream.mode] ?? stream.mode}.`);
+      return log(`The connection is carried by ${stream.carrier}.`);
     case "worker_dead":
     case "worker_unavailable":
       return log(`The worker does not answer: ${record.kind}.`);
@@ -136,7 +131,8 @@ function note(record) {
 /** @param {string} why */
 function end(why) {
   const connection = connections[0];
-  if (connection !== undefined && connection.ended === "") connection.ended = why;
+  if (connection === undefined || connection.ended !== "") return;
+  connection.ended = why;
   log(`The stream has ended: ${why}.`);
 }
 
@@ -145,7 +141,6 @@ const experiments = new Experiments(
   () => ({
     sums: ledger.totals(),
     burst: { ...ledger.row("burst") },
-    lagged: seen.lagged,
     hellos: seen.hellos,
   }),
   () => settled,
@@ -232,10 +227,7 @@ function closeSecond() {
   charts.rate.push({ at: serverNow(), value, missed: 0, replayed: rate.replayed });
   write("rate-value", count(Math.round(value)));
   Object.assign(rate, { count: 0, replayed: false, since: now });
-  for (const [id, chart] of Object.entries(charts)) {
-    const label = chart.canvas.dataset["label"];
-    chart.canvas.setAttribute("aria-label", `${label}, now ${byId(`${id}-value`).textContent}`);
-  }
+  describeCharts();
 }
 
 /** The server's time, as well as it can be told from its events. */
@@ -246,26 +238,19 @@ function serverNow() {
 /** Writes what has changed; several times a second, however fast events come. */
 function tick() {
   experiments.tick();
-  const now = performance.now();
-  const state = byId("state");
-  state.dataset["state"] = stream.state;
-  write("state", stateText(Math.max(0, stream.waitUntil - now)));
-  write(
-    "silence",
-    stream.hello === null ? "no stream" : `${seconds(now - stream.lastFrameAt)} s ago`,
-  );
+  showState(stream.state, stream.waits);
+  const silence = performance.now() - stream.lastFrameAt;
+  write("silence", silence === Infinity ? "none yet" : `${seconds(silence)} s ago`);
   if (stream.cursor !== "") settle(stream.cursor);
   write("cursor", stream.cursor || "none yet");
   const each = stream.hello === null ? "" : `, one each ${stream.hello.keepaliveMs / 1000} s`;
   write("keepalives", `${seen.keepalives}${each}`);
-  const { tabs, mode } = stream;
-  write("carrier", `${CARRIERS[mode]}, for ${tabs} ${tabs === 1 ? "tab" : "tabs"}`);
-  write("resets", `${seen.shutdown} shutdown, ${seen.slow} slow`);
-  write(
-    "lags",
-    `${count(seen.lagged)} events in ${seen.lags} ${seen.lags === 1 ? "hole" : "holes"}`,
-  );
-  byId("here").classList.toggle("stale", stream.hello === null);
+  write("carrier", stream.carriage);
+  const { shutdown, slow, lags, lagged } = seen;
+  write("resets", shutdown + slow === 0 ? "none" : `${shutdown} shutdown, ${slow} slow`);
+  const gaps = `${count(lags)} ${lags === 1 ? "hole" : "holes"}`;
+  write("lags", lags === 0 ? "none" : `${count(lagged)} events in ${gaps}`);
+  byId("here").classList.toggle("stale", stream.state !== "open");
   if (!changed) return;
   changed = false;
   const totals = ledger.totals();
@@ -280,48 +265,7 @@ function tick() {
   showConnections(connections);
 }
 
-/** @param {number} left How long the state lasts, in milliseconds. */
-function stateText(left) {
-  if (stream.state === "backoff") return `back in ${seconds(left)} s`;
-  if (stream.state === "hidden_closed") return "asleep";
-  return stream.state;
-}
-
-/** @param {number} ms */
-function seconds(ms) {
-  return (Math.max(0, ms) / 1000).toFixed(1);
-}
-
-/** A name for this tab that a person can tell from others. */
-function nickname() {
-  const first =
-    "calm,brisk,clear,deep,fair,grey,high,keen,light,long,low,pale,quick,salt,slow,still";
-  const second =
-    "heron,gull,tern,plover,otter,seal,crab,kelp,dune,reef,skerry,sound,buoy,keel,swell,spit";
-  const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint8Array(3));
-  return `${first.split(",")[a % 16]}-${second.split(",")[b % 16]}-${10 + c % 90}`;
-}
-
-let palette = readPalette();
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const still = matchMedia("(prefers-reduced-motion: reduce)");
-let drawnAt = 0;
-
-/** @param {number} now */
-function draw(now) {
-  requestAnimationFrame(draw);
-  // Ten frames a second move the lines by less than a pixel each; those who want less motion get two.
-  if (now - drawnAt < (still.matches ? 500 : DRAW_MS)) return;
-  drawnAt = now;
-  for (const chart of Object.values(charts)) chart.draw(serverNow(), palette);
-}
-
 write("tag", tag);
-dark.addEventListener("change", () => {
-  palette = readPalette();
-  drawnAt = 0;
-});
-addEventListener("resize", () => drawnAt = 0);
 // The books, and up to where they go, in one store: so a reload misses nothing.
 addEventListener("pagehide", () => {
   const books = { cursor: stream.cursor, rows: Object.fromEntries(ledger.rows) };
@@ -329,4 +273,4 @@ addEventListener("pagehide", () => {
 });
 setInterval(tick, TICK_MS);
 setInterval(closeSecond, 1000);
-requestAnimationFrame(draw);
+drawCharts(serverNow);

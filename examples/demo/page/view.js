@@ -7,8 +7,8 @@ const MAX_OUTCOMES = 3;
 const MAX_TAGS = 12;
 
 /**
- * @typedef {{ at: Date, verdict: string, resumed: boolean, presented: string, epoch: string,
- *   floor: string, head: string, replayed: number, missed: number, ended: string }} Connection
+ * @typedef {{ at: Date, verdict: string, resumed: boolean | null, presented: string, epoch: string,
+ *   span: string, replayed: number, missed: number, ended: string }} Connection
  * @typedef {{ tag: string, connections: number, lastAliveAt: number, gone: boolean }} Tag
  */
 
@@ -22,6 +22,11 @@ const clock = new Intl.DateTimeFormat("en-GB", {
 /** @param {number} value */
 export function count(value) {
   return numbers.format(value);
+}
+
+/** @param {number} ms */
+export function seconds(ms) {
+  return (Math.max(0, ms) / 1000).toFixed(1);
 }
 
 /**
@@ -64,6 +69,22 @@ export function make(tag, text, className) {
   return element;
 }
 
+/**
+ * Writes where the stream stands.
+ * @param {string} state
+ * @param {number} waits How long it waits until it tries again, in milliseconds.
+ */
+export function showState(state, waits) {
+  byId("state").dataset["state"] = state;
+  /** @type {Record<string, string>} */
+  const texts = {
+    backoff: waits > 0 ? `back in ${seconds(waits)} s` : "waiting",
+    hidden_closed: "asleep",
+    exhausted: "given up",
+  };
+  write("state", texts[state] ?? state);
+}
+
 /** @param {Date} at */
 export function timeOf(at) {
   const time = make("time", clock.format(at));
@@ -102,7 +123,7 @@ export function showConnections(connections) {
 
 /** @param {Connection} connection */
 function connectionRow(connection) {
-  const { at, verdict, resumed, presented, epoch, floor, head } = connection;
+  const { at, verdict, resumed, presented, epoch, span } = connection;
   const row = document.createElement("tr");
   row.dataset["verdict"] = verdict;
   const time = document.createElement("td");
@@ -113,17 +134,17 @@ function connectionRow(connection) {
   judged.append(chip);
   const from = cell("Presented", shortCursor(presented), "mono");
   from.title = presented;
-  const span = cell("Floor … head", `${epoch.slice(0, 6)}…:${floor} … ${head}`, "mono half");
-  span.title = `${epoch}:${floor} to ${epoch}:${head}`;
+  const holds = cell("Floor … head", `${epoch.slice(0, 6)}…${span}`, "mono half");
+  holds.title = `Epoch ${epoch}`;
   row.append(
     time,
     judged,
-    cell("Resumed", resumed ? "yes" : "no", ""),
+    cell("Resumed", resumed === null ? "–" : resumed ? "yes" : "no", ""),
     cell("Replayed", count(connection.replayed), "num"),
     cell("Missed", count(connection.missed), connection.missed > 0 ? "num bad" : "num"),
     from,
-    span,
-    cell("Ended by", connection.ended || "still open", "full"),
+    holds,
+    cell("End", connection.ended || "still open", "full"),
   );
   return row;
 }

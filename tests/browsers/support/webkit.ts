@@ -1,0 +1,172 @@
+/**
+ * WebKitGTK, over W3C WebDriver, on a display of its own.
+ *
+ * Each tab is a window: the driver cannot choose between the tabs of one window, but to minimise a
+ * window and to bring it back hides and shows its page as it would for a person. Each profile is a
+ * browser of its own.
+ *
+ * @module
+ */
+import { eventually } from "../../support/poll.ts";
+import { type Display, startDisplay } from "./display.ts";
+import type { Profile, RunningBrowser } from "./driver.ts";
+import { createTab, loadFirst, type TabDriver } from "./tab.ts";
+import { tether } from "./tether.ts";
+import { WebDriverSession } from "./webdriver.ts";
+
+const CAPABILITIES = {
+  "webkitgtk:browserOptions": { args: ["--automation"] },
+};
+
+/**
+ * Starts the driver, and a browser to ask for its version.
+ *
+ * @param program The driver's path.
+ * @returns The browser.
+ */
+export async function startWebKit(program: string): Promise<RunningBrowser> {
+  const folder = await Deno.makeTempDir({ prefix: "browser-" });
+  const display = await startDisplay();
+  const port = freePort();
+  const driver = `http://127.0.0.1:${port}`;
+  const child = new Deno.Command(program, {
+    args: ["--host=127.0.0.1", `--port=${port}`],
+    env: {
+      DISPLAY: display.name,
+      GDK_BACKEND: "x11",
+      HOME: folder,
+      XDG_RUNTIME_DIR: folder,
+      XDG_CACHE_HOME: folder,
+      XDG_DATA_HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      NO_AT_BRIDGE: "1",
+    },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  // Without its display a browser ends by itself.
+  const tied = tether(folder, child.pid, display.pid);
+  const sessions = new Set<WebDriverSession>();
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    closing ??= stop(child, display, folder, sessions).finally(() => tied.release());
+  try {
+    await eventually(async () => {
+      const response = await fetch(`${driver}/status`);
+      await response.body?.cancel();
+      return response.ok;
+    }, { what: "the driver of WebKit to answer" });
+    const { session, version } = await WebDriverSession.start(driver, CAPABILITIES);
+    await session.end();
+    return { version, newProfile: () => newProfile(driver, sessions), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function newProfile(driver: string, sessions: Set<WebDriverSession>): Promise<Profile> {
+  const { session } = await WebDriverSession.start(driver, CAPABILITIES);
+  sessions.add(session);
+  const windows = new Windows(session, await session.firstWindow());
+  return {
+    async open(url) {
+      const tab = drive(session, await windows.take(), windows);
+      await tab.bringToFront();
+      await loadFirst(tab, url);
+      return createTab(tab);
+    },
+    killSharedWorkers: () => Promise.reject(new Error("WebKit cannot kill a worker")),
+    async close() {
+      sessions.delete(session);
+      await session.end();
+    },
+  };
+}
+
+/** The windows of a profile, of which one is shown. */
+class Windows {
+  readonly #session: WebDriverSession;
+  readonly #open = new Set<string>();
+  /** One that shows no page of ours. With its last window a session would end. */
+  #spare: string | null;
+  #shown: string | null = null;
+  #sizes = 0;
+
+  constructor(session: WebDriverSession, first: string) {
+    this.#session = session;
+    this.#spare = first;
+  }
+
+  async take(): Promise<string> {
+    const handle = this.#spare ?? await this.#session.newWindow();
+    this.#spare = null;
+    this.#open.add(handle);
+    return handle;
+  }
+
+  async show(handle: string): Promise<void> {
+    if (this.#shown === handle) return;
+    if (this.#shown !== null) await this.#session.on(this.#shown, "POST", "/window/minimize");
+    // The driver waits until the size has changed: for one that is the same, it waits in vain.
+    const width = 700 + ++this.#sizes % 100;
+    await this.#session.on(handle, "POST", "/window/rect", { x: 0, y: 0, width, height: 500 });
+    this.#shown = handle;
+  }
+
+  async close(handle: string): Promise<void> {
+    this.#open.delete(handle);
+    if (this.#shown === handle) this.#shown = null;
+    if (this.#open.size > 0) {
+      await this.#session.on(handle, "DELETE", "/window");
+    } else {
+      this.#spare = handle;
+      await this.#session.on(handle, "POST", "/url", { url: "about:blank" });
+    }
+  }
+}
+
+function drive(session: WebDriverSession, handle: string, windows: Windows): TabDriver {
+  const on = session.on.bind(session, handle);
+  return {
+    async evaluate(expression) {
+      const script = `const done = arguments[0]; (${expression}).then(done);`;
+      return await on("POST", "/execute/async", { script, args: [] }) as string;
+    },
+    load: (url) => on("POST", "/url", { url }),
+    bringToFront: () => windows.show(handle),
+    async screenshot() {
+      const base64 = await on("GET", "/screenshot") as string;
+      return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    },
+    close: () => windows.close(handle),
+  };
+}
+
+async function stop(
+  child: Deno.ChildProcess,
+  display: Display,
+  folder: string,
+  sessions: Set<WebDriverSession>,
+): Promise<void> {
+  for (const session of sessions) await session.end().catch(() => {});
+  try {
+    child.kill("SIGTERM");
+  } catch {
+    // It has ended by itself.
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), 3000);
+  await child.status;
+  clearTimeout(timer);
+  // A browser that its driver left behind ends with its display.
+  await display.close();
+  await Deno.remove(folder, { recursive: true });
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
