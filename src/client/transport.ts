@@ -192,9 +192,15 @@ function fail(
   retryAfterMs = 0,
 ): void {
   if (signal.aborted) return;
-  const detail = String(error).slice(0, 200);
+  const detail = describe(error).slice(0, 200);
   const { generation } = options;
   options.report({ type: "failed", generation, reason, status, detail, retryAfterMs, final });
+}
+
+/** Node says no more than that a fetch failed; why stands in the cause. */
+function describe(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? String(error) : `${error} (${cause})`;
 }
 
 function isTicketed({ url }: ResolvedOptions): boolean {

@@ -1,6 +1,6 @@
 /**
- * The one table of runtimes under test: how to start each, and what each cannot do. A suite asks the
- * table; it never asks for a runtime by its name.
+ * The one table of runtimes and browsers under test: how to start each, and what each cannot do. A
+ * suite asks the table; it never asks for a runtime by its name.
  *
  * Each command is an argv for the project's root folder. `scripts/run.mjs` starts the same ones:
  *
@@ -181,3 +181,132 @@ export function chooseRuntimes(only: string | undefined): readonly Runtime[] {
   }
   return RUNTIMES.filter((runtime) => names.includes(runtime.name));
 }
+
+/** The names of the runtimes on which the client runs, but for browsers. */
+export type ClientRuntimeName = "deno" | "bun" | "node";
+
+/** A runtime on which the client runs in a process of its own. */
+export interface ClientRuntime {
+  /** Its name, for reports. */
+  readonly name: ClientRuntimeName;
+  /** What starts `tests/support/client_program.ts` there. */
+  readonly argv: readonly [string, ...string[]];
+  /** The server on the same runtime: work that is dear is done against this one alone. */
+  readonly twin: RuntimeName;
+}
+
+const CLIENT = "tests/support/client_program.ts";
+
+/** Every runtime on which the client runs, but for browsers. */
+export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
+  { name: "deno", argv: [DENO, "run", "-A", "--quiet", CLIENT], twin: "deno" },
+  { name: "bun", argv: [BUN, "run", CLIENT], twin: "bun" },
+  { name: "node", argv: [NODE, "--import", "tsx", CLIENT], twin: "node-direct" },
+];
+
+/** What a browser can do. What one cannot is left out of a suite, or done there in another way. */
+export interface BrowserCapabilities {
+  /** It has `SharedWorker`, one for all tabs of a profile. */
+  readonly sharedWorker: boolean;
+  /** It has `navigator.locks`. */
+  readonly webLocks: boolean;
+  /** A hidden tab can be frozen and thawed from outside: `freeze` and `resume` are fired. */
+  readonly freezable: boolean;
+  /** The body of a `fetch` that grew while its tab was frozen flows on when it is thawed. */
+  readonly fetchSurvivesFreeze: boolean;
+  /** A shared worker can be killed from outside, while its tabs live on. */
+  readonly killsSharedWorker: boolean;
+  /** A tab can be told that there is no network: `navigator.onLine`, `offline` and `online`. */
+  readonly emulatesOffline: boolean;
+  /** A page that had a stream open when it was left is the same page when one comes back to it. */
+  readonly bfcacheWithStream: boolean;
+  /** A page that held a Web Lock is the same page too, if nobody else wanted the lock meanwhile. */
+  readonly bfcacheWithLock: boolean;
+  /** Such a page still has its lock; else the lock's request has been rejected. */
+  readonly bfcacheKeepsLock: boolean;
+  /** A page that held a port of a shared worker is the same page too. */
+  readonly bfcacheWithWorker: boolean;
+  /**
+   * Two plain `fetch`es of one address that may be cached run side by side; else the second waits
+   * until the first has ended, which a stream never does, unless it asks for `cache: "no-store"`.
+   */
+  readonly fetchesSideBySide: boolean;
+  /** A stream that was cut is reported as a failure; else as an end like any other. */
+  readonly tellsCutFromEnd: boolean;
+}
+
+/** The names of the browsers. */
+export type BrowserName = "chromium" | "firefox" | "webkit";
+
+/** A browser under test. */
+export interface BrowserUnderTest {
+  /** Its name, for reports. */
+  readonly name: BrowserName;
+  /** The programs it takes; the first is the one that is started. */
+  readonly programs: readonly [string, ...string[]];
+  /** How many streams of one profile one origin gets over HTTP/1.1; the next one hangs. */
+  readonly streamsPerOrigin: number;
+  /** What it can do. */
+  readonly can: BrowserCapabilities;
+}
+
+/** Every browser: Debian's Chromium and Firefox, and the WebKit of GTK on a display of its own. */
+export const BROWSERS: readonly BrowserUnderTest[] = [
+  {
+    name: "chromium",
+    programs: ["/usr/bin/chromium"],
+    streamsPerOrigin: 6,
+    can: {
+      sharedWorker: true,
+      webLocks: true,
+      freezable: true,
+      fetchSurvivesFreeze: false,
+      killsSharedWorker: true,
+      emulatesOffline: true,
+      bfcacheWithStream: true,
+      bfcacheWithLock: true,
+      bfcacheKeepsLock: true,
+      bfcacheWithWorker: true,
+      fetchesSideBySide: true,
+      tellsCutFromEnd: true,
+    },
+  },
+  {
+    name: "firefox",
+    programs: ["/usr/bin/firefox-esr"],
+    streamsPerOrigin: 6,
+    can: {
+      sharedWorker: true,
+      webLocks: true,
+      freezable: false,
+      fetchSurvivesFreeze: false,
+      killsSharedWorker: false,
+      emulatesOffline: true,
+      bfcacheWithStream: false,
+      bfcacheWithLock: false,
+      bfcacheKeepsLock: false,
+      bfcacheWithWorker: true,
+      fetchesSideBySide: false,
+      tellsCutFromEnd: true,
+    },
+  },
+  {
+    name: "webkit",
+    programs: ["/usr/bin/WebKitWebDriver", "Xvfb"],
+    streamsPerOrigin: 6,
+    can: {
+      sharedWorker: true,
+      webLocks: true,
+      freezable: false,
+      fetchSurvivesFreeze: false,
+      killsSharedWorker: false,
+      emulatesOffline: false,
+      bfcacheWithStream: true,
+      bfcacheWithLock: true,
+      bfcacheKeepsLock: false,
+      bfcacheWithWorker: true,
+      fetchesSideBySide: true,
+      tellsCutFromEnd: false,
+    },
+  },
+];
