@@ -107,7 +107,7 @@ export type LifecycleRecord =
   | { readonly kind: "watchdog"; readonly sinceLastByteMs: number }
   /** A hello of a revision that this client does not speak. */
   | { readonly kind: "wire_unsupported"; readonly wire: number }
-  /** The page was hidden too long (`timer`, `read`: noticed on a byte), or is leaving (`pagehide`). */
+  /** Hidden too long (`timer`, `read`: noticed on a byte), or left or frozen (`pagehide`). */
   | { readonly kind: "hidden_closed"; readonly arm: "timer" | "read" | "pagehide" }
   /** A deliberately closed stream connects again. */
   | { readonly kind: "reopened"; readonly cause: "visible" | "pageshow" }

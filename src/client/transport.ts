@@ -141,9 +141,10 @@ async function request(
 }
 
 /**
- * A cache has no use for a stream, and Chromium's reads tens of megabytes ahead for one that is not
- * read, so that a stalled page would look to the server like one that reads. Hosts without a cache
- * do not know the field, and one of them refuses it.
+ * A cache has no use for a stream. Chromium's reads tens of megabytes ahead for one that is not read,
+ * so that a stalled page would look to the server like one that reads; Firefox's lets a second tab
+ * wait for the first one's answer to end. Hosts without a cache do not know the field, and one of
+ * them refuses it.
  */
 const NO_STORE: RequestInit = typeof Request === "function" && "cache" in Request.prototype
   ? { cache: "no-store" }

@@ -136,7 +136,10 @@ export interface Persistence {
   save(saved: SavedCursor): void | Promise<void>;
 }
 
-/** A signal about whether anybody sees the page. */
+/**
+ * A signal about whether anybody sees the page. `pagehide` also means that it is frozen: it closes
+ * the stream at once, and `pageshow` or `visible` opens it again.
+ */
 export type VisibilitySignal = "visible" | "hidden" | "pageshow" | "pagehide";
 
 /** Who knows whether anybody sees the page. */

@@ -40,12 +40,15 @@ export function documentVisibility(scope: PageScope = globalThis): VisibilitySou
       const show = (event: Event): void => {
         // Every page is shown once as it loads: nothing has come back then. A browser that returns to
         // a page does not always say that it was `persisted`.
-        if (left || (event as Event & { readonly persisted?: boolean }).persisted) listener("pageshow");
+        if (left || (event as Event & { readonly persisted?: boolean }).persisted) {
+          listener("pageshow");
+        }
         left = false;
       };
       const onDocument: [string, (event: Event) => void][] = [
         ["visibilitychange", changed],
-        ["freeze", say("hidden")],
+        // Bytes that reach a frozen page may be lost to it: Chromium's stream then never goes on.
+        ["freeze", say("pagehide")],
         ["resume", resumed],
       ];
       const onWindow: [string, (event: Event) => void][] = [["pagehide", hide], ["pageshow", show]];

@@ -6,6 +6,7 @@
 import puppeteer, { type Browser, type LaunchOptions, type Page } from "puppeteer-core";
 import { within } from "../../suites/lib/within.ts";
 import type { Complaint, Profile, RunningBrowser } from "./driver.ts";
+import { removeFolder } from "./folder.ts";
 import { createTab, loadFirst, type TabDriver } from "./tab.ts";
 import { tether } from "./tether.ts";
 
@@ -39,11 +40,11 @@ export async function startPuppet(kind: Kind): Promise<RunningBrowser> {
       timeout: START_MS,
       protocolTimeout: START_MS,
       userDataDir: `${folder}/profile`,
-      // It writes next to its profile and nowhere else, whoever's home this is.
+      // It writes next to its profile and nowhere else, whosever home this is.
       env: { ...Deno.env.toObject(), HOME: folder, TMPDIR: `${folder}/tmp` },
     });
   } catch (error) {
-    await Deno.remove(folder, { recursive: true });
+    await removeFolder(folder);
     throw error;
   }
   // Puppeteer makes it the leader of a group of its own.
@@ -105,17 +106,5 @@ async function close(browser: Browser, folder: string): Promise<void> {
   const child = browser.process();
   // A browser that hangs is not asked twice.
   await within(STOP_MS, () => browser.close()).catch(() => child?.kill("SIGKILL"));
-  // Its helpers write for a moment after it has gone.
-  await within(STOP_MS, async () => {
-    while (!await removed(folder)) await new Promise((resolve) => setTimeout(resolve, 50));
-  });
-}
-
-async function removed(folder: string): Promise<boolean> {
-  try {
-    await Deno.remove(folder, { recursive: true });
-    return true;
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound;
-  }
+  await removeFolder(folder);
 }

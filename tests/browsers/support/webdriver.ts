@@ -80,15 +80,22 @@ function post(url: string, body: unknown): Promise<unknown> {
 }
 
 async function call(method: string, url: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(url, {
-    method,
-    body: method === "POST" ? JSON.stringify(body ?? {}) : undefined,
-    signal: AbortSignal.timeout(REQUEST_MS),
-  });
+  // What follows the session's id says which command it is.
+  const command = `${method} ${url.replace(/^.*\/session(\/[^/]*)?/, "")}`;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      body: method === "POST" ? JSON.stringify(body ?? {}) : undefined,
+      signal: AbortSignal.timeout(REQUEST_MS),
+    });
+  } catch (cause) {
+    throw new Error(`WebDriver did not answer ${command}: ${String(cause)}`, { cause });
+  }
   const { value } = await response.json() as { readonly value: unknown };
   if (!response.ok) {
     const { error, message } = value as { readonly error: string; readonly message: string };
-    throw new Error(`WebDriver: ${error} ${message}`);
+    throw new Error(`WebDriver refused ${command}: ${error} ${message}`);
   }
   return value;
 }

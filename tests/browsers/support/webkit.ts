@@ -3,13 +3,15 @@
  *
  * Each tab is a window: the driver cannot choose between the tabs of one window, but to minimise a
  * window and to bring it back hides and shows its page as it would for a person. Each profile is a
- * browser of its own.
+ * browser of its own, with a driver of its own.
  *
  * @module
  */
+import { within } from "../../suites/lib/within.ts";
 import { eventually } from "../../support/poll.ts";
 import { type Display, startDisplay } from "./display.ts";
 import type { Profile, RunningBrowser } from "./driver.ts";
+import { removeFolder } from "./folder.ts";
 import { createTab, loadFirst, type TabDriver } from "./tab.ts";
 import { tether } from "./tether.ts";
 import { WebDriverSession } from "./webdriver.ts";
@@ -18,8 +20,13 @@ const CAPABILITIES = {
   "webkitgtk:browserOptions": { args: ["--automation"] },
 };
 
+/** A browser is there within a second, or, now and then, never. */
+const START_MS = 8_000;
+const ATTEMPTS = 3;
+const STOP_MS = 3_000;
+
 /**
- * Starts the driver, and a browser to ask for its version.
+ * Starts a display, and a browser to ask for its version.
  *
  * @param program The driver's path.
  * @returns The browser.
@@ -27,48 +34,98 @@ const CAPABILITIES = {
 export async function startWebKit(program: string): Promise<RunningBrowser> {
   const folder = await Deno.makeTempDir({ prefix: "browser-" });
   const display = await startDisplay();
-  const port = freePort();
-  const driver = `http://127.0.0.1:${port}`;
-  const child = new Deno.Command(program, {
-    args: ["--host=127.0.0.1", `--port=${port}`],
-    env: {
-      DISPLAY: display.name,
-      GDK_BACKEND: "x11",
-      HOME: folder,
-      XDG_RUNTIME_DIR: folder,
-      XDG_CACHE_HOME: folder,
-      XDG_DATA_HOME: folder,
-      XDG_CONFIG_HOME: folder,
-      NO_AT_BRIDGE: "1",
-    },
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
   // Without its display a browser ends by itself.
-  const tied = tether(folder, child.pid, display.pid);
-  const sessions = new Set<WebDriverSession>();
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> =>
-    closing ??= stop(child, display, folder, sessions).finally(() => tied.release());
+  const tied = tether(folder, display.pid);
+  const stop = async (): Promise<void> => {
+    await display.close();
+    await tied.release();
+    await removeFolder(folder);
+  };
+  const start = (): Promise<Automated> => startAutomated(program, display, folder);
   try {
-    await eventually(async () => {
-      const response = await fetch(`${driver}/status`);
-      await response.body?.cancel();
-      return response.ok;
-    }, { what: "the driver of WebKit to answer" });
-    const { session, version } = await WebDriverSession.start(driver, CAPABILITIES);
-    await session.end();
-    return { version, newProfile: () => newProfile(driver, sessions), close };
+    const { version, end } = await start();
+    await end();
+    let closing: Promise<void> | undefined;
+    return {
+      version,
+      newProfile: async () => newProfile(await start()),
+      close: () => closing ??= stop(),
+    };
   } catch (error) {
-    await close();
+    await stop();
     throw error;
   }
 }
 
-async function newProfile(driver: string, sessions: Set<WebDriverSession>): Promise<Profile> {
-  const { session } = await WebDriverSession.start(driver, CAPABILITIES);
-  sessions.add(session);
+/** A browser under a driver of its own: one that hung would else take the next one with it. */
+interface Automated {
+  readonly session: WebDriverSession;
+  readonly version: string;
+  /** Ends both. */
+  end(): Promise<void>;
+}
+
+async function startAutomated(
+  program: string,
+  display: Display,
+  parent: string,
+): Promise<Automated> {
+  for (let attempt = 1;; attempt++) {
+    const folder = await Deno.makeTempDir({ dir: parent });
+    const port = freePort();
+    const child = new Deno.Command(program, {
+      args: ["--host=127.0.0.1", `--port=${port}`],
+      env: environment(display, folder),
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const tied = tether(folder, child.pid);
+    const kill = async (): Promise<void> => {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+      await child.status;
+      await tied.release();
+    };
+    try {
+      const started = await within(START_MS, () => start(`http://127.0.0.1:${port}`));
+      const { session } = started;
+      const end = (): Promise<void> =>
+        within(STOP_MS, () => session.end()).catch(() => {}).finally(kill);
+      return { ...started, end };
+    } catch (error) {
+      await kill();
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function start(driver: string): ReturnType<typeof WebDriverSession.start> {
+  await eventually(async () => {
+    const response = await fetch(`${driver}/status`);
+    await response.body?.cancel();
+    return response.ok;
+  }, { what: "the driver of WebKit to answer" });
+  return await WebDriverSession.start(driver, CAPABILITIES);
+}
+
+function environment(display: Display, folder: string): Record<string, string> {
+  return {
+    DISPLAY: display.name,
+    GDK_BACKEND: "x11",
+    NO_AT_BRIDGE: "1",
+    HOME: folder,
+    XDG_RUNTIME_DIR: folder,
+    XDG_CACHE_HOME: folder,
+    XDG_DATA_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+  };
+}
+
+async function newProfile({ session, end }: Automated): Promise<Profile> {
   const windows = new Windows(session, await session.firstWindow());
   return {
     async open(url) {
@@ -78,10 +135,7 @@ async function newProfile(driver: string, sessions: Set<WebDriverSession>): Prom
       return createTab(tab);
     },
     killSharedWorkers: () => Promise.reject(new Error("WebKit cannot kill a worker")),
-    async close() {
-      sessions.delete(session);
-      await session.end();
-    },
+    close: end,
   };
 }
 
@@ -142,26 +196,6 @@ function drive(session: WebDriverSession, handle: string, windows: Windows): Tab
     },
     close: () => windows.close(handle),
   };
-}
-
-async function stop(
-  child: Deno.ChildProcess,
-  display: Display,
-  folder: string,
-  sessions: Set<WebDriverSession>,
-): Promise<void> {
-  for (const session of sessions) await session.end().catch(() => {});
-  try {
-    child.kill("SIGTERM");
-  } catch {
-    // It has ended by itself.
-  }
-  const timer = setTimeout(() => child.kill("SIGKILL"), 3000);
-  await child.status;
-  clearTimeout(timer);
-  // A browser that its driver left behind ends with its display.
-  await display.close();
-  await Deno.remove(folder, { recursive: true });
 }
 
 function freePort(): number {
