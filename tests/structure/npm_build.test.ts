@@ -87,6 +87,30 @@ test(
   { needs: ["node"], timeoutMs: BUILD_MS * 2 },
 );
 
+test("the rules of npm packages find nothing wrong with it", async () => {
+  await build();
+  const { code, output } = await execute(
+    "node_modules/.bin/publint",
+    [PACKAGE, "--strict"],
+    RUN_MS,
+  );
+  assertEquals(code, 0, output);
+}, { needs: ["node"], timeoutMs: BUILD_MS + RUN_MS });
+
+test(
+  "each bundle for pages without a build is one file, with a source map, and imports nothing",
+  async () => {
+    await build();
+    for (const name of ["client", "worker", "tabs"]) {
+      const code = read(`${PACKAGE}/browser/${name}.js`);
+      assert(!/\bimport\b[^(]*["']/.test(code), `${name} imports something`);
+      assertStringIncludes(code, `sourceMappingURL=${name}.js.map`);
+      assertStringIncludes(read(`${PACKAGE}/browser/${name}.js.map`), '"sourcesContent"');
+    }
+  },
+  { needs: ["node"], timeoutMs: BUILD_MS },
+);
+
 test("it holds the licence, source maps with their sources, and nothing of the tests", async () => {
   await build();
   const files = list(PACKAGE, "").map((file) => file.slice(PACKAGE.length + 1));
