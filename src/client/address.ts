@@ -27,18 +27,34 @@ export async function readAddress(
 }
 
 /**
- * Adds query parameters, whatever the address looks like: a relative one cannot be parsed everywhere.
+ * The text of an address.
  *
  * @param address The address.
- * @param parameters Names and values.
+ * @returns Its URL, relative or not.
+ */
+export function urlOf(address: Address): string {
+  return typeof address === "string" ? address : address.url;
+}
+
+/**
+ * Sets query parameters, whatever the address looks like: a relative one cannot be parsed everywhere.
+ *
+ * @param address The address.
+ * @param parameters Names and values; `null` takes a parameter away.
  * @returns The address with them.
  */
-export function withQuery(address: Address, parameters: Readonly<Record<string, string>>): Address {
-  const text = typeof address === "string" ? address : address.url;
-  const [plain = "", fragment] = text.split("#", 2);
-  const query = new URLSearchParams(parameters).toString();
-  const joined = `${plain}${plain.includes("?") ? "&" : "?"}${query}`;
-  const whole = fragment === undefined ? joined : `${joined}#${fragment}`;
+export function withQuery(
+  address: Address,
+  parameters: Readonly<Record<string, string | null>>,
+): Address {
+  const { path, query, fragment } = split(urlOf(address));
+  // What the address has of its own stays as it is written, but for what is set here.
+  const names = Object.keys(parameters);
+  const kept = query.split("&").filter((pair) => pair !== "" && !names.includes(nameOf(pair)));
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null) kept.push(new URLSearchParams({ [name]: value }).toString());
+  }
+  const whole = `${path}${kept.length === 0 ? "" : "?"}${kept.join("&")}${fragment}`;
   return typeof address === "string" ? whole : new Request(whole, address);
 }
 
@@ -49,10 +65,17 @@ export function withQuery(address: Address, parameters: Readonly<Record<string, 
  * @returns The values of its `topic` parameters.
  */
 export function topicsOf(address: Address): ReadonlySet<string> {
-  const text = typeof address === "string" ? address : address.url;
-  const [plain = ""] = text.split("#", 1);
-  const at = plain.indexOf("?");
-  return new Set(at === -1 ? [] : new URLSearchParams(plain.slice(at + 1)).getAll("topic"));
+  return new Set(new URLSearchParams(split(urlOf(address)).query).getAll("topic"));
+}
+
+function split(url: string): { path: string; query: string; fragment: string } {
+  const [, path = "", query = "", fragment = ""] = /^([^?#]*)\??([^#]*)(#?.*)$/s.exec(url) ?? [];
+  return { path, query, fragment };
+}
+
+function nameOf(pair: string): string {
+  const [[name = ""] = []] = [...new URLSearchParams(pair)];
+  return name;
 }
 
 /**

@@ -8,11 +8,14 @@ import type { ClientClock } from "./types.ts";
 /** `setTimeout` takes no more; a longer wait ends early, and the machine asks again. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/** By so much the wall clock must be ahead of the other to say that the machine has slept. */
+const SLEEP_MS = 1000;
+
 /**
  * Makes a clock that never goes back, and that does not stop while the machine sleeps.
  *
  * `performance.now()` stops on some systems while a laptop's lid is closed, and `Date.now()` goes
- * back when the time is set. So of two readings the larger progress counts.
+ * back when the time is set. So the first counts, unless the second shows that it stood still.
  *
  * @param steady Milliseconds that never go back, but may stop.
  * @param wall Milliseconds since the Unix epoch.
@@ -24,7 +27,9 @@ export function sleeplessNow(steady: () => number, wall: () => number): () => nu
   let wallAt = wall();
   return () => {
     const [steadyNow, wallNow] = [steady(), wall()];
-    elapsed += Math.max(steadyNow - steadyAt, wallNow - wallAt);
+    const [steadyRan, wallRan] = [steadyNow - steadyAt, wallNow - wallAt];
+    // Two clocks do not tick in the same instant: a small lead is no sleep.
+    elapsed += wallRan - steadyRan > SLEEP_MS ? wallRan : steadyRan;
     steadyAt = steadyNow;
     wallAt = wallNow;
     return elapsed;

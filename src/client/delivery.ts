@@ -11,6 +11,7 @@ import { type HeldItem, hold, NOTHING_HELD, takeHeld } from "./held.ts";
 import { type DeliveryState, type OpenConnection, tell, type Turn } from "./machine.ts";
 import { demand, dropRuns, endRun, isHolding, latch, startRun, tickRun } from "./revalidation.ts";
 import type { HelloReport, StreamReport, WakeCause, WorkReport } from "./step.ts";
+import { MAX_WAIT_MS } from "./timing.ts";
 import type { Frame, RevalidateCause } from "./types.ts";
 
 /** What the delivery is told. */
@@ -110,7 +111,8 @@ export function wakeDelivery(turn: Turn, cause: WakeCause): void {
 function greeted(turn: Turn, { hello, presented, cleared }: HelloReport): void {
   const { delivery, now, config } = turn;
   const { epoch, head, verdict } = hello;
-  const spreadMs = config.revalidates ? hello.revalidateSpreadMs ?? 0 : 0;
+  const asked = Math.min(hello.revalidateSpreadMs ?? 0, MAX_WAIT_MS);
+  const spreadMs = config.revalidates ? asked : 0;
   const adopt: Cursor = { epoch, offset: head };
   // A server cannot resume what nobody presented, nor a cursor of another epoch than its own.
   const resumed = hello.resumed && presented !== null && presented.epoch === epoch;

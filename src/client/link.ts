@@ -230,7 +230,8 @@ function opened(turn: Turn, { hello, generation }: HelloReport): void {
   const { link, now, config } = turn;
   const { verdict, resumed, wire, epoch, keepaliveMs } = hello;
   link.openedAt = link.lastByteAt = now;
-  link.watchdogMs = Math.max(config.watchdogBeats * keepaliveMs, config.watchdogFloorMs);
+  const beatMs = Math.min(keepaliveMs, MAX_WAIT_MS);
+  link.watchdogMs = Math.max(config.watchdogBeats * beatMs, config.watchdogFloorMs);
   move(turn, "open");
   const [floor, head] = [String(hello.floor), String(hello.head)];
   const repair = hello.repair === true;

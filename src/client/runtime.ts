@@ -107,8 +107,10 @@ export class Runtime {
       // Stopped meanwhile; and a store that answers late must not bring a cursor of before back.
       if (this.#loading !== start) return;
       this.#loading = 0;
+      // The application has dropped the cursor, before it knew it.
+      const dropped = this.#loaded;
       this.#loaded = true;
-      if (restored !== null) this.dispatch(restored);
+      if (restored !== null && !dropped) this.dispatch(restored);
       this.dispatch({ type: "start" });
     });
   }
@@ -123,6 +125,12 @@ export class Runtime {
     if (this.#busy) this.#step({ type: "stop" });
     else this.dispatch({ type: "stop" });
     this.#rest();
+  }
+
+  /** Forgets the cursor, one that is still being loaded too. */
+  drop(): void {
+    this.#loaded = true;
+    this.dispatch({ type: "drop_cursor", reason: "application" });
   }
 
   /** Nobody needs to tell a stopped stream anything. */

@@ -28,15 +28,16 @@ export function createSaver(persist: Persistence, failed: (error: unknown) => vo
     const saved = waiting;
     if (saved === null || saving) return;
     waiting = null;
-    let result: void | Promise<void>;
+    let result: unknown;
     try {
       result = persist.save(saved);
     } catch (error) {
       return failed(error);
     }
-    if (result === undefined) return;
+    // In plain JavaScript it may return anything.
+    if (typeof (result as Partial<Promise<void>> | null | undefined)?.then !== "function") return;
     saving = true;
-    result.catch(failed).then(() => {
+    Promise.resolve(result).catch(failed).then(() => {
       saving = false;
       save();
     });

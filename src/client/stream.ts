@@ -60,7 +60,7 @@ export function openStream(options: StreamOptions, internals: Internals = {}): S
       const { cursor } = runtime.state.delivery;
       return cursor === null ? "" : formatCursor(cursor);
     },
-    resetCursor: () => runtime.dispatch({ type: "drop_cursor", reason: "application" }),
+    resetCursor: () => runtime.drop(),
     async subscribe(topic, { history } = {}) {
       checkTopic(topic);
       return await runtime.subscriptions.subscribe(topic, history);

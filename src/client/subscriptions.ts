@@ -6,10 +6,10 @@
  */
 import { SubscribeError } from "../errors.ts";
 import { type Cursor, formatCursor } from "../wire/cursor.ts";
-import type { Hello, Verdict } from "../wire/hello.ts";
-import { readHeaders } from "./headers.ts";
+import type { Hello } from "../wire/hello.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { LifecycleRecord } from "./records.ts";
+import { type Answer, readSubscribed, TopicPosts } from "./topic_posts.ts";
 import type { HistoryRequest, Subscribed } from "./types.ts";
 
 /** What is known of one topic. */
@@ -23,6 +23,8 @@ interface Topic {
   after: Cursor | null | undefined;
   /** Whether the server has confirmed it once. */
   known: boolean;
+  /** Whether it is being asked for, with all that is wanted. */
+  asking: boolean;
   /** Who waits for the first answer. */
   readonly waiting: {
     resolve(answer: Subscribed): void;
@@ -45,11 +47,10 @@ export interface SubscriptionsOptions {
 /** The subscriptions of one stream. */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
+  readonly #posts: TopicPosts;
   readonly #topics = new Map<string, Topic>();
-  /** The open connection's id; `null` while there is none. */
-  #connection: string | null = null;
-  /** Aborts what is on its way when the connection ends. */
-  #controller = new AbortController();
+  /** The open connection's id; `null` when it has none, `undefined` while there is none. */
+  #connection: string | null | undefined;
   readonly #retries = new Set<() => void>();
 
   /**
@@ -59,11 +60,11 @@ export class Subscriptions {
    */
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
+    this.#posts = new TopicPosts(options.stream);
   }
 
   /** A connection opened: subscribe everything on it. */
   opened(hello: Hello, presented: Cursor | null): void {
-    if (this.#topics.size === 0 && hello.connection === undefined) return;
     this.closed();
     this.#connection = hello.connection ?? null;
     for (const [name, topic] of this.#topics) {
@@ -74,9 +75,9 @@ export class Subscriptions {
 
   /** The connection is over. */
   closed(): void {
-    this.#connection = null;
-    this.#controller.abort();
-    this.#controller = new AbortController();
+    this.#connection = undefined;
+    this.#posts.abort();
+    for (const topic of this.#topics.values()) topic.asking = false;
     for (const cancel of this.#retries) cancel();
     this.#retries.clear();
   }
@@ -92,7 +93,10 @@ export class Subscriptions {
   /** A history began or ended. */
   history(phase: "begin" | "end", name: string): void {
     const topic = this.#topics.get(name);
-    if (topic !== undefined && phase === "end") topic.history = undefined;
+    if (topic === undefined) return;
+    // The server has subscribed it, even if its answer is lost on the way.
+    topic.known = true;
+    if (phase === "end") topic.history = undefined;
   }
 
   /** See {@linkcode Stream.subscribe}. */
@@ -101,12 +105,20 @@ export class Subscriptions {
       return Promise.reject(new SubscribeError("subscribeUrl is not set"));
     }
     return new Promise((resolve, reject) => {
-      const topic: Topic = this.#topics.get(name) ??
-        { history: undefined, after: undefined, known: false, waiting: [], failures: 0 };
+      const topic: Topic = this.#topics.get(name) ?? {
+        history: undefined,
+        after: undefined,
+        known: false,
+        asking: false,
+        waiting: [],
+        failures: 0,
+      };
       if (history !== undefined) topic.history = history;
       topic.waiting.push({ resolve, reject });
       this.#topics.set(name, topic);
-      if (this.#connection !== null) this.#post(name, topic);
+      // What is on its way already answers for both, unless more is wanted now.
+      const joins = topic.asking && history === undefined;
+      if (this.#connection !== undefined && !joins) this.#post(name, topic);
     });
   }
 
@@ -119,18 +131,19 @@ export class Subscriptions {
     if (topic !== undefined) this.#reject(topic, new SubscribeError("it was unsubscribed"));
     const connection = this.#connection;
     // Without a connection there is nothing to end: the next one will not subscribe it.
-    if (topic === undefined || connection === null) return;
-    const response = await this.#send(unsubscribeUrl, { connection, topic: name });
-    if (response === null) throw new SubscribeError("the request failed");
-    if (!response.ok) {
-      throw new SubscribeError(`it was answered with ${response.status}`, response.status);
+    if (topic === undefined || typeof connection !== "string") return;
+    const answer = await this.#posts.send(unsubscribeUrl, name, { connection, topic: name });
+    if (this.#connection !== connection) return;
+    if (answer === null) throw new SubscribeError("the request failed");
+    if (!answer.ok) {
+      throw new SubscribeError(`it was answered with ${answer.status}`, answer.status);
     }
   }
 
   #post(name: string, topic: Topic): void {
-    const connection = this.#connection;
     const url = this.#options.stream.subscribeUrl;
-    if (url === undefined) return;
+    const connection = this.#connection;
+    if (url === undefined || connection === undefined) return;
     if (connection === null) {
       return this.#refuse(name, topic, "the server does not name its connections", null);
     }
@@ -139,43 +152,36 @@ export class Subscriptions {
 
   async #ask(url: string | URL, connection: string, name: string, topic: Topic): Promise<void> {
     const { history, after } = topic;
-    const { signal } = this.#controller;
-    const response = await this.#send(url, {
+    topic.asking = true;
+    const answer = await this.#posts.send(url, name, {
       connection,
       topic: name,
-      // The history reaches up to the head: it covers what the cursor would ask for.
-      ...(history !== undefined
-        ? { history }
-        : after === undefined || after === null
-        ? {}
-        : { after: formatCursor(after) }),
+      ...(history === undefined ? {} : { history }),
+      ...(after === undefined || after === null ? {} : { after: formatCursor(after) }),
     });
     // Of another connection by now, which asks for itself; or no longer wanted.
-    if (signal.aborted || this.#topics.get(name) !== topic) return;
-    const answer = response === null || !response.ok ? null : readAnswer(response.body);
-    if (answer === null) {
-      const status = response?.status ?? null;
-      const reason = status === null ? "the request failed" : `it was answered with ${status}`;
-      return this.#refuse(name, topic, reason, status);
-    }
-    const again = topic.known;
+    if (this.#connection !== connection || this.#topics.get(name) !== topic) return;
+    topic.asking = false;
+    const subscribed = answer?.ok ? readSubscribed(answer.body) : null;
+    if (subscribed === null) return this.#refuse(name, topic, reasonOf(answer), answer?.status);
     topic.known = true;
     topic.after = undefined;
     topic.failures = 0;
-    this.#options.report({ kind: "subscribed", topic: name, ...answer });
-    for (const { resolve } of topic.waiting.splice(0)) resolve(answer);
-    const whole = answer.verdict === "resumed" || history !== undefined;
-    if (again && !whole) this.#options.gap(name);
+    this.#options.report({ kind: "subscribed", topic: name, ...subscribed });
+    for (const { resolve } of topic.waiting.splice(0)) resolve(subscribed);
+    // The whole history covers everything that was missed, too.
+    const whole = subscribed.verdict === "resumed" || history === true;
+    if (after !== undefined && !whole) this.#options.gap(name);
   }
 
   /** The first time it is the application's to decide; later it is asked again, unless forbidden. */
-  #refuse(name: string, topic: Topic, reason: string, status: number | null): void {
+  #refuse(name: string, topic: Topic, reason: string, status: number | null = null): void {
     this.#options.report({ kind: "subscribe_failed", topic: name, status });
     if (!topic.known || status === 401 || status === 403) {
       this.#topics.delete(name);
       return this.#reject(topic, new SubscribeError(reason, status));
     }
-    if (this.#connection === null) return;
+    if (typeof this.#connection !== "string") return;
     const { clock, timing } = this.#options.stream;
     const step = Math.min(timing.capMs, timing.baseMs * 2 ** Math.min(topic.failures++, 31));
     const cancel = clock.after(timing.baseMs + clock.random() * step, () => {
@@ -188,37 +194,8 @@ export class Subscriptions {
   #reject(topic: Topic, error: SubscribeError): void {
     for (const { reject } of topic.waiting.splice(0)) reject(error);
   }
-
-  async #send(
-    url: string | URL,
-    body: unknown,
-  ): Promise<{ readonly ok: boolean; readonly status: number; readonly body: string } | null> {
-    const { stream } = this.#options;
-    const { signal } = this.#controller;
-    try {
-      const headers = await readHeaders(stream.headers);
-      headers.set("Content-Type", "application/json");
-      const response = await stream.fetch(url, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(body),
-        signal,
-        ...(stream.credentials === undefined ? {} : { credentials: stream.credentials }),
-      });
-      return { ok: response.ok, status: response.status, body: await response.text() };
-    } catch {
-      return null;
-    }
-  }
 }
 
-function readAnswer(body: string): Subscribed | null {
-  try {
-    const { verdict, head } = JSON.parse(body) as Partial<Record<string, unknown>>;
-    if (typeof verdict !== "string" || typeof head !== "string") return null;
-    // A verdict that this version does not know is no "resumed", and that is all that counts.
-    return { verdict: verdict as Verdict, head };
-  } catch {
-    return null;
-  }
+function reasonOf(answer: Answer | null): string {
+  return answer === null ? "the request failed" : `it was answered with ${answer.status}`;
 }

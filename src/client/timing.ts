@@ -11,7 +11,7 @@ import {
   WATCHDOG_FLOOR_MS,
 } from "../wire/timing.ts";
 
-/** The times and bounds of a client. Each is at least 0; where 0 means "never" its line says so. */
+/** The times and bounds of a client. Each is at least 1, but for those whose line says what 0 means. */
 export interface TimingConfig {
   /** How long an attempt may take from its start to the response's head; 15 000 ms. */
   readonly connectTimeoutMs: number;
@@ -29,11 +29,11 @@ export interface TimingConfig {
   readonly baseMs: number;
   /** The longest step of the backoff; 30 000 ms. */
   readonly capMs: number;
-  /** How long a stream must have been open to count as a success; 30 000 ms. */
+  /** How long a stream must have been open to count as a success; 30 000 ms. 0: not at all. */
   readonly stableMs: number;
   /** How long a stream stays open while nobody sees it; 60 000 ms. 0: for ever. */
   readonly hiddenCloseAfterMs: number;
-  /** Within this time of a revalidation's start another wake joins it; 1000 ms. */
+  /** Within this time of a revalidation's start another wake joins it; 1000 ms. 0: none joins. */
   readonly wakeThrottleMs: number;
   /** The interval of the beats between a tab and a worker; 5000 ms. */
   readonly heartbeatMs: number;
@@ -68,7 +68,7 @@ export const DEFAULT_TIMING: TimingConfig = {
 };
 
 /**
- * The longest wait a server can ask for, by `retry:` or `Retry-After`: an hour. Without a bound one
+ * The longest wait a server can ask for, by `retry:`, `Retry-After` or its hello: an hour. Without a bound one
  * mistaken number would silence a page for good, or overflow a timer, which then fires at once.
  */
 export const MAX_WAIT_MS = 3_600_000;
@@ -92,7 +92,9 @@ const MAX_TIMER_MS = 2_147_483_647;
  */
 export function resolveTiming(given: Partial<TimingConfig> = {}): TimingConfig {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULT_TIMING)) throw new ConfigError(`timing.${name}`, "there is no such time");
+    if (!Object.hasOwn(DEFAULT_TIMING, name)) {
+      throw new ConfigError(`timing.${name}`, "there is no such time");
+    }
     const least = MAY_BE_ZERO.has(name) ? 0 : 1;
     if (
       !Number.isSafeInteger(value) || value < least || (/Ms$/.test(name) && value > MAX_TIMER_MS)

@@ -8,7 +8,7 @@
  */
 import { RefusedError } from "../errors.ts";
 import { formatCursor } from "../wire/cursor.ts";
-import { type Address, readAddress, retryAfterOf, topicsOf, withQuery } from "./address.ts";
+import { type Address, readAddress, retryAfterOf, topicsOf, urlOf, withQuery } from "./address.ts";
 import { readHeaders } from "./headers.ts";
 import { notify } from "./notify.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -60,22 +60,28 @@ export function startAttempt(options: AttemptOptions): Attempt {
       maxBufferBytes: stream.timing.maxBufferBytes,
     });
   let current: Session | null = null;
-  void run(options, controller.signal, (presented) => current = session(presented))
+  let reader: ByteReader | null = null;
+  const begin: Begin = (presented, body) => {
+    reader = body;
+    return current = session(presented);
+  };
+  void run(options, controller.signal, begin)
     // After a refusal, or a session that broke off, the socket would else stay open.
     .finally(() => controller.abort());
   return {
     abort() {
       current?.abandon();
+      // First: Deno at times takes no notice of an abort while a read is pending.
+      void reader?.cancel().catch(() => {});
       controller.abort();
     },
   };
 }
 
-async function run(
-  options: AttemptOptions,
-  signal: AbortSignal,
-  begin: (presented: SessionOptions["presented"]) => Session,
-): Promise<void> {
+type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
+type Begin = (presented: SessionOptions["presented"], reader: ByteReader) => Session;
+
+async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): Promise<void> {
   const { stream, attempt } = options;
   let address: Address;
   let headers: Headers;
@@ -92,7 +98,7 @@ async function run(
   try {
     response = await request(stream, address, headers, presented, signal);
   } catch (error) {
-    return fail(options, signal, "network", error);
+    return fail(options, signal, "network", scrub(describe(error), address));
   }
   if (signal.aborted) return;
   const { status, body } = response;
@@ -110,7 +116,8 @@ async function run(
     return fail(options, signal, "content_type", `the media type is ${shown}`, status);
   }
   options.report({ type: "head", generation: options.generation });
-  await read(options, body.getReader(), begin(presented));
+  const reader = body.getReader();
+  await read(options, reader, begin(presented, reader));
 }
 
 async function request(
@@ -123,10 +130,12 @@ async function request(
   const cursor = presented === null ? "" : formatCursor(presented);
   let target = address;
   if (stream.presentCursor === "query") {
-    target = withQuery(address, { ...(cursor === "" ? {} : { last_event_id: cursor }), lag: "1" });
+    target = withQuery(address, { last_event_id: cursor === "" ? null : cursor, lag: "1" });
   }
   const headers = typeof target === "string" ? own : mergeHeaders(target.headers, own);
   headers.set("Accept", "text/event-stream");
+  // What was earned stands above a cursor that the application has hidden somewhere.
+  headers.delete("Last-Event-ID");
   if (stream.presentCursor === "header") {
     headers.set("SSE-Wire", String(stream.maxWire));
     headers.set("SSE-Lag", "1");
@@ -158,7 +167,7 @@ function mergeHeaders(theirs: Headers, ours: Headers): Headers {
 
 async function read(
   options: AttemptOptions,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ByteReader,
   session: Session,
 ): Promise<void> {
   const { report, generation } = options;
@@ -177,7 +186,7 @@ async function read(
       else session.feed(value);
     }
   } catch (error) {
-    session.end(String(error));
+    session.end(scrub(describe(error), null));
   }
   // It rejects when the stream has failed: that has been reported.
   await reader.cancel().catch(() => {});
@@ -193,15 +202,27 @@ function fail(
   retryAfterMs = 0,
 ): void {
   if (signal.aborted) return;
-  const detail = describe(error).slice(0, 200);
+  const detail = (typeof error === "string" ? error : scrub(describe(error), null)).slice(0, 200);
   const { generation } = options;
   options.report({ type: "failed", generation, reason, status, detail, retryAfterMs, final });
 }
 
 /** Node says no more than that a fetch failed; why stands in the cause. */
 function describe(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? String(error) : `${error} (${cause})`;
+  try {
+    const cause = error instanceof Error ? error.cause : undefined;
+    return cause === undefined ? String(error) : `${error} (${cause})`;
+  } catch {
+    return "an error without a text";
+  }
+}
+
+/** Platforms repeat the address, in which there may be a ticket or a password. */
+function scrub(text: string, address: Address | null): string {
+  const url = address === null ? "" : urlOf(address);
+  return (url === "" ? text : text.replaceAll(url, "the address"))
+    .replace(/[?#][^\s'")]*/g, "?…")
+    .replace(/\/\/[^\s/]*@/g, "//…@");
 }
 
 function isTicketed({ url }: ResolvedOptions): boolean {

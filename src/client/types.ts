@@ -132,7 +132,7 @@ export interface LoadedCursor extends SavedCursor {
 export interface Persistence {
   /** Brings back what was saved; `null` when nothing was. */
   load(): LoadedCursor | null | Promise<LoadedCursor | null>;
-  /** Keeps it. Called after frames were delivered; one call at a time, the newest wins. */
+  /** Keeps it. Called whenever it has changed; one call at a time, the newest wins. */
   save(saved: SavedCursor): void | Promise<void>;
 }
 
