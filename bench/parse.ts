@@ -1,13 +1,29 @@
 /**
- * How fast does the parser read? MB/s for each kind of stream, as large reads and as a socket's.
+ * How fast does the parser read? MB/s for streams in which most reads are small, and for each kind
+ * of the hub's streams, as large reads and as a socket's.
  *
  * A program: it prints one line of JSON per result. `bench/main.ts parse` runs it on each runtime.
  *
  * @module
  */
+import { createParser } from "eventsource-parser";
 import { Parser } from "../src/wire/parser.ts";
 import { encodeStream, events, KINDS, pieces } from "./fixtures.ts";
 import { type Effort, microsOf, printResults, type Result } from "./lib/inprocess.ts";
+import { median } from "./lib/stats.ts";
+import { benchStream, STREAM_KINDS, type StreamKind } from "./streams.ts";
+
+/** How much of each kind a stream holds: enough that the making of a parser is not what counts. */
+const COUNTS: { readonly [K in StreamKind]: number } = {
+  tokens: 256,
+  named: 128,
+  identified: 128,
+  scripts: 128,
+  heartbeats: 64,
+  idle: 512,
+  crumbs: 128,
+  mixed: 16,
+};
 
 /** One stream's bytes: large enough not to stay in the first cache, small enough to repeat. */
 const STREAM_BYTES = 1_000_000;
@@ -16,9 +32,26 @@ const SEED = 7;
 /** What a read brings: a chunk of the hub's largest size, and one segment of Ethernet. */
 const READS = [{ name: "64 KiB reads", size: 65_536 }, { name: "1460 B reads", size: 1460 }];
 
-/** The part of eventsource-parser that is used. */
-interface Peer {
-  createParser(handlers: { onEvent(): void }): { feed(text: string): void };
+/** What is read. */
+interface Input {
+  readonly name: string;
+  readonly chunks: readonly Uint8Array[];
+  readonly events: number;
+}
+
+function* inputs(): Generator<Input> {
+  for (const kind of STREAM_KINDS) {
+    const { chunks, events } = benchStream(kind, COUNTS[kind], SEED);
+    yield { name: kind, chunks, events: events.length };
+  }
+  for (const kind of KINDS) {
+    const one = encodeStream(events(kind, 1, SEED)).length;
+    const list = events(kind, Math.max(2, Math.round(STREAM_BYTES / one)), SEED);
+    const stream = encodeStream(list);
+    for (const { name, size } of READS) {
+      yield { name: `${kind}, ${name}`, chunks: pieces(stream, size), events: list.length };
+    }
+  }
 }
 
 /** A way to read a stream: it returns how many events it saw. */
@@ -32,49 +65,41 @@ function ours(chunks: readonly Uint8Array[]): number {
 }
 
 /** The peer reads text, so its decoder is part of the work, as it is of ours. */
-function theirs(peer: Peer): Read {
-  return (chunks) => {
-    let seen = 0;
-    const decoder = new TextDecoder();
-    const parser = peer.createParser({ onEvent: () => seen++ });
-    for (const chunk of chunks) parser.feed(decoder.decode(chunk, { stream: true }));
-    return seen;
-  };
+function theirs(chunks: readonly Uint8Array[]): number {
+  let seen = 0;
+  const decoder = new TextDecoder();
+  const parser = createParser({ onEvent: () => seen++ });
+  for (const chunk of chunks) parser.feed(decoder.decode(chunk, { stream: true }));
+  return seen;
 }
 
-async function installedPeer(): Promise<Peer | null> {
-  const name: string = "eventsource-parser";
-  try {
-    return await import(name) as Peer;
-  } catch {
-    return null;
+const READERS: readonly [string, Read][] = [["tidemark", ours], ["eventsource-parser", theirs]];
+
+/** The readers take turns, so that a slow spell of the machine strikes both. */
+async function medians(effort: Effort, { name, chunks, events }: Input): Promise<number[]> {
+  const samples: number[][] = READERS.map(() => []);
+  for (let round = 0; round < effort.samples; round++) {
+    const warmMs = round === 0 ? effort.warmMs : effort.sampleMs / 4;
+    for (const [i, [reader, read]] of READERS.entries()) {
+      const micros = await microsOf({ ...effort, samples: 1, warmMs }, () => {
+        const seen = read(chunks);
+        if (seen !== events) throw new Error(`${name}: ${reader} saw ${seen} of ${events}`);
+      });
+      samples[i]?.push(micros);
+    }
   }
+  return samples.map(median);
 }
 
 async function parse(effort: Effort): Promise<Result[]> {
-  const peer = await installedPeer();
-  const readers: [string, Read][] = [["tidemark", ours]];
-  if (peer !== null) readers.push(["eventsource-parser", theirs(peer)]);
   const results: Result[] = [];
-  for (const kind of KINDS) {
-    const one = encodeStream(events(kind, 1, SEED)).length;
-    const list = events(kind, Math.max(2, Math.round(STREAM_BYTES / one)), SEED);
-    const stream = encodeStream(list);
-    for (const { name, size } of READS) {
-      const chunks = pieces(stream, size);
-      for (const [reader, read] of readers) {
-        const micros = await microsOf(effort, () => {
-          const seen = read(chunks);
-          if (seen !== list.length) throw new Error(`${reader} saw ${seen} of ${list.length}`);
-        });
-        results.push({
-          name: `${kind}, ${name}, ${reader}`,
-          values: {
-            mbPerSecond: stream.length / micros,
-            eventsPerSecond: list.length / micros * 1e6,
-          },
-        });
-      }
+  for (const input of inputs()) {
+    const bytes = input.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    for (const [i, micros] of (await medians(effort, input)).entries()) {
+      results.push({
+        name: `${input.name}, ${READERS[i]?.[0]}`,
+        values: { mbPerSecond: bytes / micros, eventsPerSecond: input.events / micros * 1e6 },
+      });
     }
   }
   return results;

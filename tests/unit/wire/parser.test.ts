@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { everyCut, utf8 } from "../../model/chunks.ts";
+import { cutAt, everyCut, utf8 } from "../../model/chunks.ts";
 import { eventsOf, parseAll, type Report } from "../../model/reports.ts";
 import { test } from "../../support/test.ts";
 
@@ -78,6 +78,17 @@ test("a character split over chunks is one character", () => {
   }
 });
 
+test("a character split over chunks is one character, after ASCII and before it", () => {
+  const bytes = utf8("data: a\n\ndata: é€😀\n\nid: b\n\n");
+  const whole = parseAll([bytes]);
+  assertEquals(eventsOf(whole).map(([, data]) => data), ["a", "é€😀"]);
+  for (let first = 0; first < bytes.length; first++) {
+    for (let second = first; second < bytes.length; second++) {
+      assertEquals(parseAll(cutAt(bytes, [first, second])), whole);
+    }
+  }
+});
+
 test("bytes that are not UTF-8 become U+FFFD, and never swallow a line end", () => {
   const broken = Uint8Array.from([...utf8("data: "), 0xff, 0xe2, 0x82, ...utf8("\n\ndata: b\n\n")]);
   for (const chunks of everyCut(broken)) {
@@ -89,6 +100,14 @@ test("an id with NUL is ignored, and the block's earlier id stays", () => {
   assertEquals(events("id: a\0b\ndata: x\n\n"), [["", "x", null]]);
   assertEquals(events("id: 1\nid: 2\0\ndata: x\n\n"), [["", "x", "1"]]);
   assertEquals(parse("id: \0\n\n"), []);
+});
+
+test("an id with NUL is ignored however it is split, and whatever ids came before it", () => {
+  for (const text of ["id: 1\n\nid: 2\0\n\nid: 3\ndata: x\n\n", "id: é\n\nid: \0\n\nid: 3\n\n"]) {
+    const whole = parse(text);
+    assertEquals(whole.map(({ kind }) => kind).join(), text.includes("x") ? "id,event" : "id,id");
+    for (const chunks of everyCut(utf8(text))) assertEquals(parseAll(chunks), whole);
+  }
 });
 
 test("an empty id is reported: it resets what a client holds", () => {
@@ -132,6 +151,13 @@ test("a retry is taken of ASCII digits only", () => {
   assertEquals(parse("retry\n\n"), []);
 });
 
+test("a retry beyond the largest safe integer is cut to it", () => {
+  for (const digits of ["9007199254740991", "9007199254740992", "9".repeat(400)]) {
+    assertEquals(parse(`retry: ${digits}\n`), [{ kind: "retry", ms: Number.MAX_SAFE_INTEGER }]);
+  }
+  assertEquals(parse("retry: 9007199254740990\n"), [{ kind: "retry", ms: 9007199254740990 }]);
+});
+
 test("an unfinished event at the end of the stream is discarded", () => {
   for (
     const text of ["data: a", "data: a\n", "id: 1\n", "id: 1", "retry: 5", ": note", "data: a\r"]
@@ -151,6 +177,12 @@ test("empty data dispatches, no data does not", () => {
   assertEquals(events("unknown: x\n\n"), []);
 });
 
+test("more than one blank line between events is no event, however it is split", () => {
+  for (const chunks of everyCut(utf8("data: a\n\n\ndata: b\n\n\n\ndata: c\n\n\n"))) {
+    assertEquals(eventsOf(parseAll(chunks)).map(([, data]) => data), ["a", "b", "c"]);
+  }
+});
+
 test("one space after the colon is not part of the value, a second one is", () => {
   assertEquals(events("data:a\n\n"), [["", "a", null]]);
   assertEquals(events("data: a\n\n"), [["", "a", null]]);
@@ -164,6 +196,20 @@ test("field names are exact: another case, a space or a prefix makes another fie
     const line of ["Data: x", "DATA: x", " data: x", "data : x", "datax: x", "dat: x", "\0data: x"]
   ) {
     assertEquals(parse(`${line}\n\n`), [], line);
+  }
+});
+
+test("a field name that differs in any one letter is another field's", () => {
+  for (const name of ["data", "event", "id", "retry"]) {
+    for (let at = 0; at < name.length; at++) {
+      const other = name.slice(0, at) + "x" + name.slice(at + 1);
+      for (const line of [`${other}: 1`, other]) {
+        for (const end of ["\n", "\r"]) {
+          const text = [line, "data: y", "", ""].join(end);
+          assertEquals(parse(text), [{ kind: "event", name: "", data: "y", id: null }], text);
+        }
+      }
+    }
   }
 });
 

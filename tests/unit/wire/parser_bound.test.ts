@@ -73,17 +73,32 @@ test("the work on many empty chunks and one-byte chunks is linear", () => {
 });
 
 test("the bound counts lines too: a million empty ones are refused", () => {
-  const bytes = utf8("data\n".repeat(MAX_BUFFER_BYTES + 1));
-  assertThrows(() => parseAll(piecesOf(bytes, 65_536)), ProtocolError, "1048576");
-  // 63 ended lines count one each, and the last one its four characters until it ends.
-  const most = utf8("data\n".repeat(64) + "\n");
-  assertEquals(eventsOf(parseAll([most], { maxBufferBytes: 67 })).length, 1);
-  assertThrows(() => parseAll([most], { maxBufferBytes: 66 }), ProtocolError, "66");
+  for (const line of ["data\n", "data:\n", "data\r\n"]) {
+    const bytes = utf8(line.repeat(MAX_BUFFER_BYTES + 1));
+    assertThrows(() => parseAll(piecesOf(bytes, 65_536)), ProtocolError, "1048576");
+  }
+  // 63 ended lines count one each, and the last one all its characters until it ends.
+  for (const [line, last] of [["data\n", 4], ["data:\n", 5], ["data: \r\n", 6]] as const) {
+    const most = utf8(line.repeat(64) + "\n");
+    assertEquals(eventsOf(parseAll([most], { maxBufferBytes: 63 + last })).length, 1);
+    assertThrows(() => parseAll([most], { maxBufferBytes: 62 + last }), ProtocolError);
+  }
+});
+
+test("as many lines as the bound holds are one event, which can be read", () => {
+  const lines = MAX_BUFFER_BYTES - 3;
+  const bytes = utf8("data\n".repeat(lines) + "\n");
+  const [event] = eventsOf(parseAll(piecesOf(bytes, 65_536)));
+  assert(event?.[1] === "\n".repeat(lines - 1), "as many line ends as there are lines but one");
 });
 
 test("the bound is that of one event: a long stream of small ones passes", () => {
-  const bytes = utf8("id: 1\nevent: tick\ndata: 12345\n\n: note\n\n".repeat(500));
-  assertEquals(eventsOf(parseAll(piecesOf(bytes, 7), { maxBufferBytes: 40 })).length, 500);
+  for (const event of ["id: 1\nevent: tick\ndata: 12345\n\n: note\n\n", "data: 1\ndata: 2\n\n"]) {
+    const bytes = utf8(event.repeat(500));
+    for (const size of [7, bytes.length]) {
+      assertEquals(eventsOf(parseAll(piecesOf(bytes, size), { maxBufferBytes: 40 })).length, 500);
+    }
+  }
 });
 
 test("comments do not add up: a stream of keepalive comments within one event passes", () => {
