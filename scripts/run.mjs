@@ -23,6 +23,7 @@ const COMMANDS = {
     return await start(["deno", "run", "-A", "examples/demo/main.ts", ...args]);
   },
   bench: (args) => start(["node", "--import", "tsx", "bench/main.ts", ...args]),
+  golden: (args) => start(["deno", "run", "-A", "tests/golden/write.ts", ...args]),
   fixture,
   test: async (args) => {
     await ensureModules();

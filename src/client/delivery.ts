@@ -55,7 +55,7 @@ export function stepDelivery(turn: Turn, event: DeliveryEvent): void {
     case "lag":
       return lagged(turn, open, event);
     case "topic_gap":
-      return demand(turn, { cause: "topic_gap", topics: [event.topic] });
+      return owe(turn, { cause: "topic_gap", topics: [event.topic] });
     case "repaired":
       return repaired(turn);
   }
@@ -103,7 +103,9 @@ export function wakeDelivery(turn: Turn, cause: WakeCause): void {
     delivery.wake = cause;
     return;
   }
-  const startedAt = delivery.run === null ? delivery.ranAt : delivery.run.startedAt;
+  const { run, ranAt } = delivery;
+  // One of a topic brings less than a wake wants.
+  const startedAt = run === null || run.topics !== null ? ranAt : run.startedAt;
   if (startedAt !== null && now - startedAt < config.wakeThrottleMs) return;
   demand(turn, { cause });
 }
@@ -215,8 +217,7 @@ function delivered(turn: Turn, event: Extract<WorkReport, { type: "delivered" }>
     latch(delivery);
     // A handler that throws at every frame must not turn into a storm of refetches.
     const notBefore = delivery.ranAt + config.wakeThrottleMs;
-    const due = delivery.open !== null && delivery.repair === null;
-    if (due) demand(turn, { cause: "hello", notBefore });
+    if (delivery.open !== null) owe(turn, { cause: "hello", notBefore });
   }
   drain(turn);
 }
@@ -252,7 +253,13 @@ function lagged(
   const behind = isHolding(delivery);
   if (behind) enqueue(turn, { frame: null, cursor: to });
   const notBefore = now + spread(turn, open.spreadMs);
-  demand(turn, { cause: "lag", adopt: behind ? null : to, notBefore });
+  owe(turn, { cause: "lag", adopt: behind ? null : to, notBefore });
+}
+
+/** Wants a revalidation; during a repair, after it: its pieces must not wait for anything. */
+function owe(turn: Turn, wish: Parameters<typeof demand>[1]): void {
+  if (turn.delivery.repair === null) demand(turn, wish);
+  else latch(turn.delivery);
 }
 
 function repaired(turn: Turn): void {

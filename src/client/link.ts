@@ -22,6 +22,7 @@ export function stepLink(turn: Turn, event: CommandEvent | LinkReport | HelloRep
   switch (event.type) {
     case "start":
       if (stopped) {
+        watchAnew(turn);
         link.attempt = 0;
         connect(turn);
       }
@@ -162,8 +163,10 @@ function anew(turn: Turn, reason: string): void {
 
 /** Drops the connection, if there is one, whatever state comes next. */
 function close(turn: Turn, reason: string): void {
-  const { kind, generation } = turn.link;
+  const { kind, generation, openedAt } = turn.link;
   if (!isConnected(kind)) return;
+  // However it ends, a stable stream leaves no failure behind.
+  if (kind === "open" && turn.now - openedAt >= turn.config.stableMs) turn.link.attempt = 0;
   turn.effects.push({ type: "abort", generation });
   closeDelivery(turn, reason);
 }
@@ -196,7 +199,7 @@ function wake(turn: Turn, cause: WakeCause): void {
       if (cause !== "online") {
         link.attempt = 0;
         connect(turn);
-        tell(turn, { kind: "reopened", cause });
+        if (link.online) tell(turn, { kind: "reopened", cause });
       }
       break;
     case "backoff":
@@ -265,7 +268,6 @@ export function endStream(turn: Turn, reason: Disconnect, detail: string): void 
   close(turn, reason);
   tell(turn, { kind: "disconnected", reason, openMs, detail, generation });
   const stable = openMs >= config.stableMs;
-  if (stable) link.attempt = 0;
   const success = stable && (reason === "ended" || reason === "silent");
   if (success && reset !== "shutdown") connect(turn);
   else backOff(turn, retryMs, success ? 0 : 1);

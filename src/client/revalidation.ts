@@ -71,10 +71,12 @@ export function startRun(turn: Turn): void {
 function beginRun(turn: Turn, due: Run): void {
   const { delivery, now, config } = turn;
   const { id: run, cause, topics, wantedAt } = due;
-  const full = due.full || delivery.full;
+  const full = due.full || (topics === null && delivery.full);
   delivery.run = { ...due, full, startedAt: now, until: now + config.revalidateTimeoutMs };
-  delivery.ranAt = now;
-  delivery.full = false;
+  if (topics === null) {
+    delivery.ranAt = now;
+    delivery.full = false;
+  }
   tell(turn, { kind: "revalidate", cause, full, spreadMs: now - wantedAt });
   turn.effects.push({ type: "revalidate", run, cause, full, topics });
 }
@@ -106,15 +108,17 @@ export function tickRun(turn: Turn): void {
  */
 export function endRun(
   turn: Turn,
-  { cause, full, overtaken, startedAt }: Run,
+  { cause, full, overtaken, startedAt, topics }: Run,
   { ok, error }: Extract<WorkReport, { type: "settled" }>,
 ): void {
   const { delivery, now } = turn;
   delivery.run = null;
-  delivery.restored = false;
-  delivery.unverified = !ok || overtaken;
+  // A run of one topic settles nothing of what is owed for all of them.
+  const whole = topics === null;
+  if (whole) delivery.restored = false;
+  delivery.unverified = !ok || overtaken || (!whole && delivery.unverified);
   if (ok) {
-    delivery.skipReplay = false;
+    if (whole) delivery.skipReplay = false;
     tell(turn, { kind: "revalidated", cause, tookMs: now - (startedAt ?? now) });
   } else {
     delivery.full ||= full;

@@ -17,9 +17,8 @@ import { Subscriptions } from "./subscriptions.ts";
 import { type Attempt, startAttempt } from "./transport.ts";
 import type { RevalidateContext } from "./types.ts";
 
-/** What the library itself may set, beyond the application's options. */
+/** What the library itself may set: see {@linkcode AttemptOptions.ready}. */
 export interface Internals {
-  /** Asked before each read: while its promise is pending nothing is read. */
   ready?(): Promise<void> | undefined;
 }
 
@@ -83,7 +82,11 @@ export class Runtime {
 
   /** Starts the stream: watches the page and the network, loads the cursor once, and connects. */
   start(): void {
-    if (this.#unwatch !== null) return;
+    if (this.#unwatch !== null) {
+      if (this.#loading !== 0 || this.#state.link.kind !== "stopped") return;
+      // The application has just heard that it was refused, and starts it again.
+      this.#rest();
+    }
     const { visibility, online, versions } = this.#options;
     const stopWatching = [
       visibility.subscribe((signal) => {
@@ -106,11 +109,10 @@ export class Runtime {
     void this.#load().then((restored) => {
       // Stopped meanwhile; and a store that answers late must not bring a cursor of before back.
       if (this.#loading !== start) return;
-      this.#loading = 0;
-      // The application has dropped the cursor, before it knew it.
-      const dropped = this.#loaded;
+      // Unless the application has dropped the cursor before it was known.
+      if (restored !== null && !this.#loaded) this.dispatch(restored);
       this.#loaded = true;
-      if (restored !== null && !dropped) this.dispatch(restored);
+      this.#loading = 0;
       this.dispatch({ type: "start" });
     });
   }
@@ -119,12 +121,13 @@ export class Runtime {
   stop(): void {
     this.#loading = 0;
     this.#stops++;
-    // Who has settled must be known: the next revalidation waits for it.
-    const left = this.#queue.filter(({ type }) => type === "settled");
+    // Who has settled must be known: the next revalidation waits for it. And what was dropped, is.
+    const left = this.#queue.filter(({ type }) => type === "settled" || type === "drop_cursor");
     this.#queue.splice(0, this.#queue.length, ...left);
+    // First, for what is heard of the stop may start it again.
+    this.#rest();
     if (this.#busy) this.#step({ type: "stop" });
     else this.dispatch({ type: "stop" });
-    this.#rest();
   }
 
   /** Forgets the cursor, one that is still being loaded too. */
@@ -169,8 +172,8 @@ export class Runtime {
   }
 
   #readOnline(): void {
-    const up = this.#options.online.online();
-    if (up !== this.#state.link.online) this.dispatch({ type: up ? "online" : "offline" });
+    const online = this.#options.online.online();
+    if (online !== this.#state.link.online) this.dispatch({ type: online ? "online" : "offline" });
   }
 
   #step(event: StreamEvent): void {
@@ -296,8 +299,7 @@ export class Runtime {
     notify(() => this.#options.onLifecycle?.(record));
   }
 
-  /** One timer, which may ring early: bytes move the watchdog's deadline, and setting it anew for each
-   * of them would cost more than the ring. */
+  /** One timer, which may ring early: setting it anew for each byte would cost more than a ring. */
   #arm(): void {
     const due = deadline(this.#state, this.#config);
     if (due === Infinity) {

@@ -77,7 +77,7 @@ test("the arguments of npm test are read, and an unknown flag is refused", () =>
 
 test("a command, a step or a runtime that does not exist is refused with those that do", async () => {
   const wrong: readonly [args: readonly string[], hint: string][] = [
-    [["dome"], "demo|bench|fixture|test|check"],
+    [["dome"], "demo|bench|golden|fixture|test|check"],
     [["check", "--only=form"], "fmt, lint, check"],
     [["fixture", "--runtime", "netscape"], "deno, bun, node, workerd"],
   ];

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { MakeStream } from "../worker/host.ts";
 import { Host } from "../worker/host.ts";
+import type { MakeStream } from "../worker/profile_stream.ts";
 import type { ToHost } from "../worker/protocol.ts";
 import type { WorkerHostOptions } from "../worker/types.ts";
 import { TabCore } from "./core.ts";
@@ -20,8 +20,6 @@ export interface TabScope {
   readonly makeStream: MakeStream;
   /** What an election needs; `null` where the page has it not. */
   readonly election: ElectionScope | null;
-  /** Calls back when the page is frozen, and when it goes on. */
-  onFreeze(listener: (frozen: boolean) => void): () => void;
 }
 
 /**
@@ -39,7 +37,6 @@ export function attach(options: TabOptions, scope: TabScope): TabAttachment {
     way = next;
     next.enter();
   });
-
   const leave = (reason: string): void => {
     if (away) return;
     away = true;
@@ -47,24 +44,20 @@ export function attach(options: TabOptions, scope: TabScope): TabAttachment {
     core.inbox.leave();
   };
   const enter = (): void => {
-    if (!away || detached) return;
     away = false;
     way.enter();
   };
   const stopListening = [
     core.visibility.subscribe((signal) => {
       if (signal === "pagehide") leave("pagehide");
-      else if (signal === "pageshow") enter();
-      else if (!away) {
-        if (signal === "hidden") way.link?.beat(false);
-        else {
-          way.link?.check();
-          way.seen();
-        }
+      else if (signal === "hidden") way.link?.beat(false);
+      else if (away) enter();
+      else {
+        way.link?.check();
+        way.seen();
       }
     }),
     core.online.subscribe(() => way.link?.beat(false)),
-    scope.onFreeze((frozen) => frozen ? leave("freeze") : enter()),
   ];
   const send = (message: ToHost): void => way.link?.send(message);
   way.enter();
@@ -93,37 +86,29 @@ export function attach(options: TabOptions, scope: TabScope): TabAttachment {
   };
 }
 
-/** A worker, or an election among the tabs, or a stream of this tab's own. */
+/** A worker; or else an election among the tabs; or else a stream of this tab's own. */
 function chooseWay(core: TabCore, scope: TabScope, change: (way: Way) => void): Way {
+  const { options, url } = core;
   const { election } = scope;
   const makeHost = (): Host => new Host(hostOptions(core), scope.makeStream);
-  const alone = (): Way => {
-    core.tell({ kind: "worker_unavailable", cause: "missing" });
-    return new WorkerWay(core, makeHost, null);
+  const spawn = (): SharedWorkerLike | null => {
+    try {
+      return options.worker?.() ?? null;
+    } catch {
+      // Where there is no SharedWorker the factory may just as well throw.
+      return null;
+    }
   };
-  const [first, spawn] = firstWorker(core.options);
-  if (first !== null) return new WorkerWay(core, makeHost, spawn);
-  if (election === null) return alone();
-  const name = `tidemark:${core.options.name ?? core.url ?? ""}`;
-  return new LeaderWay(core, makeHost, election, name, () => change(alone()));
-}
-
-/** Tries to start the worker: the first one is not started twice. */
-function firstWorker(
-  options: TabOptions,
-): readonly [SharedWorkerLike | null, () => SharedWorkerLike | null] {
-  let first: SharedWorkerLike | null = null;
-  try {
-    first = options.worker?.() ?? null;
-  } catch {
-    // Where there is no SharedWorker the factory may just as well throw.
-  }
-  let next = first;
-  return [first, () => {
-    const worker = next ?? options.worker?.() ?? null;
-    next = null;
+  let first = spawn();
+  const way = new WorkerWay(core, makeHost, () => {
+    const worker = first ?? spawn();
+    first = null;
     return worker;
-  }];
+  });
+  // Without a name of its own a stream might be taken for another one of this origin.
+  const name = options.name ?? url;
+  if (first !== null || election === null || name === null) return way;
+  return new LeaderWay(core, makeHost, election, `tidemark:${name}`, () => change(way));
 }
 
 function hostOptions({ clock, options }: TabCore): WorkerHostOptions {

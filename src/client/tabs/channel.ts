@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { PROTOCOL } from "../worker/protocol.ts";
 
 /** The part of a `BroadcastChannel` that is used. */
 export interface ChannelLike {
@@ -51,16 +50,6 @@ export function isNewer(term: Term, than: Term): boolean {
 }
 
 /**
- * Makes a letter ready for the channel.
- *
- * @param letter The letter.
- * @returns The same, with the protocol's revision.
- */
-export function sealLetter(letter: Letter): unknown {
-  return { v: PROTOCOL, ...letter };
-}
-
-/**
  * Reads what came over the channel.
  *
  * @param data What came.
@@ -68,8 +57,8 @@ export function sealLetter(letter: Letter): unknown {
  */
 export function readLetter(data: unknown): Letter | null {
   if (typeof data !== "object" || data === null) return null;
-  const { v, term, up, tab } = data as Partial<Letter> & { readonly v?: unknown };
-  const known = v === PROTOCOL && typeof up === "boolean" &&
+  const { term, up, tab } = data as Partial<Letter>;
+  const known = typeof up === "boolean" &&
     (typeof tab === "string" || (tab === null && !up)) &&
     typeof term === "object" && term !== null &&
     Number.isSafeInteger(term.at) && typeof term.leader === "string";

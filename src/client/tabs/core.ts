@@ -12,7 +12,13 @@ import { resolveTiming, type TimingConfig } from "../timing.ts";
 import type { ClientClock, OnlineSource, StreamState, VisibilitySource } from "../types.ts";
 import { documentVisibility } from "../visibility.ts";
 import { followDoubt } from "../worker/doubt.ts";
-import { makeId, type PlainHeaders, type ToHost, type ToTab } from "../worker/protocol.ts";
+import {
+  makeId,
+  type PlainHeaders,
+  PROTOCOL,
+  type ToHost,
+  type ToTab,
+} from "../worker/protocol.ts";
 import { Inbox } from "./inbox.ts";
 import type { TabOptions } from "./types.ts";
 
@@ -20,6 +26,9 @@ import type { TabOptions } from "./types.ts";
 interface PageScope {
   readonly location?: { readonly href: string };
 }
+
+type Answer = Extract<ToHost, { readonly kind: "answer" }>;
+type Question = Extract<ToTab, { readonly kind: "ask" }>;
 
 /** A tab. */
 export class TabCore {
@@ -47,7 +56,7 @@ export class TabCore {
     this.online = options.online ?? platformOnline();
     this.url = typeof options.url === "function" ? null : absolute(options.url);
     this.tag = options.tag ?? "";
-    this.id = makeId(() => this.clock.random());
+    this.id = makeId(this.clock.random());
     this.inbox = new Inbox({
       app: options,
       tell: (record) => this.tell(record),
@@ -65,10 +74,12 @@ export class TabCore {
   attachment(repair: boolean): ToHost {
     return {
       kind: "attach",
+      v: PROTOCOL,
       tab: this.id,
       cursor: this.inbox.cursor,
       start: this.state !== "stopped",
       repair,
+      owed: repair || this.doubt || this.inbox.owing,
       ...this.page(),
       tag: this.tag,
       url: this.url,
@@ -95,12 +106,12 @@ export class TabCore {
    * @param welcome What it says.
    */
   welcome(welcome: Extract<ToTab, { readonly kind: "welcome" }>): void {
-    const { boot, cursor, state, epoch, generation, owed, doubt } = welcome;
+    const { boot, cursor, state, epoch, generation, doubt } = welcome;
     this.state = state;
     this.inbox.opened(state === "open" ? { epoch, generation } : null);
-    this.inbox.begin(cursor, boot === this.#boot, owed || this.doubt);
+    this.inbox.begin(cursor, boot === this.#boot, doubt || this.doubt);
     this.#boot = boot;
-    this.doubt = doubt;
+    this.doubt = false;
   }
 
   /**
@@ -124,34 +135,21 @@ export class TabCore {
    * Answers what the host wants to know.
    *
    * @param question The question.
+   * @param signal Aborts when no answer is wanted any more.
    * @returns The answer.
    */
-  async answer({ ask, want, attempt }: Extract<ToTab, { readonly kind: "ask" }>): Promise<ToHost> {
+  async answer({ ask, want, attempt }: Question, signal: AbortSignal): Promise<Answer> {
+    const { url, headers = {} } = this.options;
     let value: string | PlainHeaders | null = null;
-    let refused = false;
+    let fault: "refused" | null = null;
     try {
-      value = want === "url" ? await this.#address(attempt) : await this.#headers();
+      if (want === "headers") {
+        value = { ...typeof headers === "function" ? await headers() : headers };
+      } else value = absolute(typeof url === "function" ? await url({ attempt, signal }) : url);
     } catch (error) {
-      refused = error instanceof RefusedError;
+      if (error instanceof RefusedError) fault = "refused";
     }
-    return { kind: "answer", ask, value, refused };
-  }
-
-  async #address(attempt: number): Promise<string> {
-    const { url } = this.options;
-    if (typeof url !== "function") return absolute(url);
-    const controller = new AbortController();
-    const cancel = this.clock.after(this.timing.connectTimeoutMs, () => controller.abort());
-    try {
-      return absolute(await url({ attempt, signal: controller.signal }));
-    } finally {
-      cancel();
-    }
-  }
-
-  async #headers(): Promise<PlainHeaders> {
-    const { headers = {} } = this.options;
-    return { ...(typeof headers === "function" ? await headers() : headers) };
+    return { kind: "answer", ask, value, fault };
   }
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 import type { Host } from "../worker/host.ts";
-import { seal } from "../worker/protocol.ts";
 import type { Dial } from "./link.ts";
 import type { SharedWorkerLike } from "./types.ts";
 
@@ -14,19 +13,14 @@ import type { SharedWorkerLike } from "./types.ts";
  * @param worker The worker.
  * @returns Opens it.
  */
-export function dialWorker({ port }: SharedWorkerLike): Dial {
+export function dialWorker(worker: SharedWorkerLike): Dial {
   return (receive) => {
-    let open = true;
-    port.addEventListener("message", ({ data }) => {
-      if (open) receive(data);
-    });
-    port.start();
+    worker.port.addEventListener("message", ({ data }) => receive(data));
+    worker.port.start();
+    // Through the worker, so that it is not collected before it could report an error.
     return {
-      send: (message) => port.postMessage(seal(message)),
-      close() {
-        open = false;
-        port.close();
-      },
+      send: (message) => worker.port.postMessage(message),
+      close: () => worker.port.close(),
     };
   };
 }
@@ -40,15 +34,7 @@ export function dialWorker({ port }: SharedWorkerLike): Dial {
  */
 export function dialHost(host: Host): Dial {
   return (receive) => {
-    let open = true;
-    const toHost = host.connect((message) => {
-      queueMicrotask(() => {
-        if (open) receive(seal(message));
-      });
-    });
-    return {
-      send: (message) => toHost(seal(message)),
-      close: () => void (open = false),
-    };
+    const send = host.connect((message) => queueMicrotask(() => receive(message)));
+    return { send, close: () => {} };
   };
 }

@@ -4,32 +4,34 @@
  *
  * @module
  */
-import { DigestStatusError } from "../../errors.ts";
 import type { LifecycleRecord } from "../records.ts";
 import type { ClientClock, Frame } from "../types.ts";
 import type { ToTab } from "../worker/protocol.ts";
-import { covers } from "./covers.ts";
-import type { TabOptions, TabRevalidateContext } from "./types.ts";
+import { covers } from "../worker/covers.ts";
+import type { TabOptions } from "./types.ts";
 
 /** A host's request to revalidate. */
 export type RunRequest = Extract<ToTab, { readonly kind: "revalidate" }>;
 
+/** How a revalidation failed. */
+export interface Failure {
+  /** What it threw, or why it was aborted. */
+  readonly error: unknown;
+}
+
+/** Why a revalidation is aborted whose time is up. */
+const LATE = Symbol("late");
+
 /** What an inbox needs. */
 export interface InboxOptions {
-  /** The application's callbacks. */
-  readonly app: Pick<TabOptions, "onFrame" | "revalidate">;
+  /** The application's callbacks, and what it begins with. */
+  readonly app: Pick<TabOptions, "cursor" | "onFrame" | "revalidate">;
   /** Takes a record of this tab's own. */
   tell(record: LifecycleRecord): void;
   /** Time. */
   readonly clock: ClientClock;
   /** How long a revalidation may take. */
   readonly timeoutMs: number;
-}
-
-/** A request that was taken. */
-export interface TakenRequest {
-  /** The host has given it up. */
-  abort(): void;
 }
 
 /**
@@ -47,24 +49,33 @@ export class Inbox {
   readonly #options: InboxOptions;
   readonly #tasks: (() => void)[] = [];
   #busy = false;
-  #run: { abort(): void } | null = null;
-  #cursor = "";
+  /** The revalidation that runs: everything waits for it. */
+  #run: AbortController | null = null;
+  #cursor: string;
   /** The id of the last frame that was delivered. */
   #last = "";
   /** What this tab had got when its host began: a host that is behind brings some of it again. */
   #mark = "";
-  #debt: Debt = "now";
+  #debt: Debt;
   #open: { readonly epoch: string; readonly generation: number } | null = null;
   #closed = false;
 
   /** @param options What it needs. */
   constructor(options: InboxOptions) {
+    const { cursor = "" } = options.app;
     this.#options = options;
+    this.#cursor = cursor;
+    this.#debt = cursor === "" ? "now" : "nothing";
   }
 
   /** Up to where everything was delivered, or is covered by a revalidation that is owed. */
   get cursor(): string {
     return this.#cursor;
+  }
+
+  /** Whether a full revalidation is due, or under way. */
+  get owing(): boolean {
+    return this.#debt === "now" || this.#run !== null;
   }
 
   /**
@@ -135,21 +146,17 @@ export class Inbox {
    * Takes a host's request.
    *
    * @param request The request.
-   * @param answer Called when the revalidation has ended, with the status of a refused digest.
-   * @returns The request.
+   * @param controller Aborts it, when the host gives it up.
+   * @param ended Called when the revalidation has ended, with how it failed, or `null`.
    */
-  request(request: RunRequest, answer: (status: number | null) => void): TakenRequest {
-    let abort: (() => void) | null = null;
-    let aborted = false;
+  request(
+    request: RunRequest,
+    controller: AbortController,
+    ended: (failure: Failure | null) => void,
+  ): void {
     this.#enqueue(() => {
-      if (!aborted) abort = this.#start(request, answer);
+      if (!controller.signal.aborted) void this.#start(request, controller, ended);
     });
-    return {
-      abort: () => {
-        aborted = true;
-        abort?.();
-      },
-    };
   }
 
   /** What waits is lost: the host has given this tab up. */
@@ -160,7 +167,7 @@ export class Inbox {
 
   /** The page is being left: what runs is aborted, what waits is lost. */
   leave(): void {
-    const owed = this.#debt === "now" || this.#run !== null;
+    const owed = this.owing;
     this.#tasks.length = 0;
     this.#open = null;
     this.#run?.abort();
@@ -218,78 +225,60 @@ export class Inbox {
     const cause = "hello";
     const began = clock.now();
     tell({ kind: "revalidate", cause, full: true, spreadMs: 0 });
-    const alone = { topics: null, changed: null, removed: null };
-    this.#start({ ...this.#open, ...alone, cause, full: true }, (_, ok) => {
-      if (ok) tell({ kind: "revalidated", cause, tookMs: clock.now() - began });
+    const alone = { topics: null, changed: null, removed: null, full: true, cause } as const;
+    void this.#start({ ...this.#open, ...alone }, new AbortController(), (failure) => {
+      if (failure === null) tell({ kind: "revalidated", cause, tookMs: clock.now() - began });
     });
   }
 
-  /** Starts a revalidation, which holds everything until it has settled, or its time is up. */
-  #start(
-    request: Omit<RunRequest, "kind" | "run">,
-    answer: (status: number | null, ok: boolean) => void,
-  ): () => void {
+  async #start(
+    { cause, epoch, generation, full, topics, changed, removed }: Omit<RunRequest, "kind" | "ask">,
+    controller: AbortController,
+    ended: (failure: Failure | null) => void,
+  ): Promise<void> {
     const { app, tell, clock, timeoutMs } = this.#options;
-    const { cause, epoch, generation, topics, changed, removed } = request;
+    const { signal } = controller;
     const debt = this.#debt;
-    const clear = debt === "nothing";
-    const full = request.full || !clear;
-    const controller = new AbortController();
-    let answered = false;
-    const say = (status: number | null, ok: boolean): void => {
-      if (!answered) answer(status, ok);
-      answered = true;
-    };
-    const abort = (): void => {
-      if (controller.signal.aborted || this.#run !== run) return;
-      // The host runs another one, if one is needed.
-      if (this.#debt === "nothing") this.#debt = debt;
-      controller.abort();
-      say(null, false);
-    };
-    const run = { abort };
-    const release = (): void => {
-      if (this.#run !== run) return;
-      this.#run = null;
-      cancel();
-      if (!this.#busy) this.#pump();
-    };
-    const fail = (record: LifecycleRecord, status: number | null): void => {
-      if (this.#run !== run || controller.signal.aborted) return;
-      this.#debt = "now";
-      tell(record);
-      say(status, false);
-    };
-    let cancel = clock.after(timeoutMs, () => {
-      fail({ kind: "revalidate_timeout", cause }, null);
-      controller.abort();
-      // Two never run at once, unless one does not even heed its signal.
-      cancel = clock.after(timeoutMs, release);
-    });
-    this.#run = run;
+    const owed = debt !== "nothing";
+    const listed = full || owed ? { changed: null, removed: null } : { changed, removed };
+    this.#run = controller;
     this.#debt = "nothing";
-    const context: TabRevalidateContext = {
-      cause,
-      epoch,
-      generation,
-      full,
-      topics: clear ? topics : null,
-      changed: full ? null : changed,
-      removed: full ? null : removed,
-      signal: controller.signal,
-    };
-    // Within a promise, so that what it throws at once is a rejection, too.
-    new Promise<void>((resolve) => resolve(app.revalidate?.(context))).then(
-      () => {
-        if (!controller.signal.aborted) say(null, true);
-        release();
-      },
-      (error) => {
-        const status = error instanceof DigestStatusError ? error.status : null;
-        fail({ kind: "revalidate_failed", cause, error }, status);
-        release();
-      },
+    const aborted = new Promise<Failure>((resolve) =>
+      signal.addEventListener("abort", () => resolve({ error: signal.reason }))
     );
-    return abort;
+    // Within a promise, so that what it throws at once is a rejection, too.
+    const settled = new Promise<void>((resolve) =>
+      resolve(
+        app.revalidate?.({
+          ...{ cause, epoch, generation, signal, ...listed },
+          full: full || owed,
+          topics: owed ? null : topics,
+        }),
+      )
+    ).then(() => null, (error): Failure => ({ error }));
+    let cancel = clock.after(timeoutMs, () => controller.abort(LATE));
+    const failure = await Promise.race([settled, aborted]);
+    cancel();
+    if (failure !== null && signal.aborted && failure.error !== LATE) {
+      // Given up by the host, which runs another one if one is needed.
+      if (this.#debt === "nothing") this.#debt = debt;
+    } else if (failure !== null) {
+      this.#debt = "now";
+      const { error } = failure;
+      tell(
+        error === LATE
+          ? { kind: "revalidate_timeout", cause }
+          : { kind: "revalidate_failed", cause, error },
+      );
+    }
+    ended(failure);
+    // Two never run at once, unless one does not even heed its signal.
+    if (signal.aborted) {
+      const patience = new Promise<void>((resolve) => cancel = clock.after(timeoutMs, resolve));
+      await Promise.race([settled, patience]);
+      cancel();
+    }
+    this.#run = null;
+    if (!this.#busy) this.#pump();
   }
 }

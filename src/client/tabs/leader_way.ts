@@ -5,14 +5,13 @@
  * @module
  */
 import type { Host } from "../worker/host.ts";
-import { seal, type ToTab } from "../worker/protocol.ts";
+import { PROTOCOL, readToHost, type ToHost, type ToTab } from "../worker/protocol.ts";
 import {
   type ChannelLike,
   isNewer,
   type Letter,
   NO_TERM,
   readLetter,
-  sealLetter,
   type Term,
 } from "./channel.ts";
 import type { TabCore } from "./core.ts";
@@ -45,10 +44,7 @@ export class LeaderWay implements Way {
   #channel: ChannelLike | null = null;
   #host: Host | null = null;
   #link: Link | null = null;
-  /** Under which name this tab is written to: another one for each line. */
-  #address = "";
-  #lines = 0;
-  /** Takes what the leader says to this tab. */
+  /** Takes what the leader says to this tab, while it follows one. */
   #receive: (data: unknown) => void = () => {};
   #leaveElection: () => void = () => {};
   #cancelTheft: (() => void) | null = null;
@@ -99,6 +95,10 @@ export class LeaderWay implements Way {
 
   leave(reason: string): void {
     this.#link?.close(reason);
+    // Whoever leads next may do so before it has heard what this tab's own host has just said.
+    if (reason === "logout") {
+      this.#send(true, this.#core.id, { kind: "detach", reason } satisfies ToHost);
+    }
     this.#resign();
     this.#leaveElection();
     this.#channel?.close();
@@ -108,11 +108,11 @@ export class LeaderWay implements Way {
   seen(): void {}
 
   #follow(): void {
-    this.#link?.close(null);
+    this.#link?.close();
     this.#resign();
     this.#link = new Link(this.#core, this.#dial, {
       silent: (sinceLastMessageMs) => this.#depose(sinceLastMessageMs),
-      heard: () => this.#spare(),
+      welcomed() {},
     });
     this.#contend(false);
   }
@@ -131,13 +131,13 @@ export class LeaderWay implements Way {
 
   #lead(): void {
     this.#spare();
-    this.#link?.close(null);
+    this.#link?.close();
     const at = Math.max(this.#term.at + 1, this.#scope.wall());
     this.#term = { at, leader: this.#core.id };
     const host = this.#host = this.#makeHost();
     this.#core.tell({ kind: "worker_spawned", via: "leader" });
-    this.#link = new Link(this.#core, dialHost(host), { silent: () => {} });
-    this.#post(null, { kind: "who", boot: host.boot });
+    this.#link = new Link(this.#core, dialHost(host), { silent() {}, welcomed() {} });
+    this.#send(false, null, { kind: "who", v: PROTOCOL, boot: host.boot } satisfies ToTab);
   }
 
   #resign(): void {
@@ -152,7 +152,10 @@ export class LeaderWay implements Way {
     if (this.#cancelTheft !== null) return;
     const { clock, timing } = this.#core;
     this.#core.tell({ kind: "worker_dead", sinceLastMessageMs });
-    this.#cancelTheft = clock.after(clock.random() * timing.heartbeatMs, () => this.#contend(true));
+    this.#cancelTheft = clock.after(clock.random() * timing.heartbeatMs, () => {
+      this.#cancelTheft = null;
+      if (this.#link?.silent) this.#contend(true);
+    });
   }
 
   #spare(): void {
@@ -161,20 +164,15 @@ export class LeaderWay implements Way {
   }
 
   readonly #dial: Dial = (receive) => {
-    const address = this.#address = `${this.#core.id}.${++this.#lines}`;
     this.#receive = receive;
     return {
-      send: (message) => this.#send(true, address, seal(message)),
-      close: () => void (this.#address = ""),
+      send: (message) => this.#send(true, this.#core.id, message),
+      close: () => void (this.#receive = () => {}),
     };
   };
 
-  #post(tab: string | null, message: ToTab): void {
-    this.#send(false, tab, seal(message));
-  }
-
   #send(up: boolean, tab: string | null, body: unknown): void {
-    this.#channel?.postMessage(sealLetter({ term: this.#term, up, tab, body }));
+    this.#channel?.postMessage({ term: this.#term, up, tab, body } satisfies Letter);
   }
 
   #read({ term, up, tab, body }: Letter): void {
@@ -185,8 +183,7 @@ export class LeaderWay implements Way {
       if (this.#host !== null) this.#follow();
     }
     if (!up) {
-      // To all of them: who follows nobody has no line.
-      if (tab === this.#address || (tab === null && this.#address !== "")) this.#receive(body);
+      if (tab === null || tab === this.#core.id) this.#receive(body);
     } else if (this.#host !== null && tab !== null) this.#port(this.#host, tab)(body);
   }
 
@@ -194,7 +191,7 @@ export class LeaderWay implements Way {
     let port = this.#ports.get(tab);
     if (port === undefined) {
       port = host.connect((message) => {
-        if (host === this.#host) this.#post(tab, message);
+        if (host === this.#host) this.#send(false, tab, message);
       });
       this.#ports.set(tab, port);
     }

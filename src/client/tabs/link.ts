@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { DigestStatusError } from "../../errors.ts";
 import { readToTab, type ToHost, type ToTab } from "../worker/protocol.ts";
 import { heard, isSilent, type Pulse, SILENT_BEATS } from "../worker/pulse.ts";
 import type { TabCore } from "./core.ts";
-import type { TakenRequest } from "./inbox.ts";
 
 /** After how many frames an acknowledgement does not wait for the next beat. */
 const ACK_EVERY = 256;
@@ -26,9 +26,11 @@ export type Dial = (receive: (data: unknown) => void) => Wire;
 export interface LinkEvents {
   /** The host has been silent for three beats, or more: told at each beat until it is heard. */
   silent(sinceMs: number): void;
-  /** Something was heard, and dealt with. */
-  heard?(): void;
+  /** The host takes this tab in: what it says from here on follows. */
+  welcomed(): void;
 }
+
+type Answer = Extract<ToHost, { readonly kind: "answer" }>;
 
 /** The line. */
 export class Link {
@@ -36,22 +38,16 @@ export class Link {
   readonly #events: LinkEvents;
   readonly #wire: Wire;
   readonly #pulse: Pulse;
-  /** What came while another line is in use; `null` when this one is. */
-  #parked: ToTab[] | null;
-  /** The host that this tab is attached to; `""` before. */
+  /** The host that this tab is attached to; `""` while it is to none. */
   #boot = "";
-  /** The host that was told who this tab is, and when. */
-  #told = { boot: "", at: -Infinity };
+  /** The number of the next frame. */
   #next = 0;
   #acked = 0;
   #ackSent = 0;
-  #run: { readonly id: number; readonly taken: TakenRequest } | null = null;
+  /** What the host has asked, and not been answered yet. */
+  readonly #asked = new Map<number, AbortController>();
   #cancelTick: () => void = () => {};
   #closed = false;
-  /** Where the host stood when it took this tab in; `null` before. */
-  base: string | null = null;
-  /** When that was. */
-  welcomedAt = 0;
 
   /**
    * Opens the line, and attaches.
@@ -59,21 +55,25 @@ export class Link {
    * @param core The tab.
    * @param dial Opens the wire.
    * @param events What happens.
-   * @param parked Whether another line is still in use: then what comes waits for `take`.
    */
-  constructor(core: TabCore, dial: Dial, events: LinkEvents, parked = false) {
+  constructor(core: TabCore, dial: Dial, events: LinkEvents) {
     this.#core = core;
     this.#events = events;
-    this.#parked = parked ? [] : null;
     this.#pulse = { heardAt: core.clock.now(), asks: 0 };
     this.#wire = dial((data) => this.#receive(data));
-    this.#attach("", false);
+    this.send(core.attachment(false));
     this.#arm();
   }
 
-  /** Whether the host has been silent too long. */
+  /** Whether the host has taken this tab in, and has not forgotten it. */
+  get attached(): boolean {
+    return this.#boot !== "";
+  }
+
+  /** Whether the host has been silent for three beats. */
   get silent(): boolean {
-    return isSilent(this.#pulse, this.#core.clock.now(), this.#core.timing.heartbeatMs);
+    const { clock, timing } = this.#core;
+    return isSilent(this.#pulse, clock.now(), timing.heartbeatMs);
   }
 
   /**
@@ -97,29 +97,18 @@ export class Link {
 
   /** Asks for a sign of life, and judges whether there have been any. */
   check(): void {
-    if (this.#closed) return;
-    const { clock } = this.#core;
-    if (this.silent) this.#events.silent(clock.now() - this.#pulse.heardAt);
-    if (this.#closed) return;
+    if (this.silent) this.#events.silent(this.#core.clock.now() - this.#pulse.heardAt);
     this.#pulse.asks++;
     this.beat(true);
-  }
-
-  /** Puts this line in use. */
-  take(): void {
-    const parked = this.#parked ?? [];
-    this.#parked = null;
-    for (const message of parked) this.#deal(message);
   }
 
   /**
    * Ends the line.
    *
-   * @param reason What the host is told; `null`: nothing.
+   * @param reason What the host is told; without it nothing.
    */
-  close(reason: string | null): void {
-    if (this.#closed) return;
-    if (reason !== null) this.send({ kind: "detach", reason });
+  close(reason?: string): void {
+    if (reason !== undefined) this.send({ kind: "detach", reason });
     this.#closed = true;
     this.#cancelTick();
     this.#wire.close();
@@ -135,97 +124,80 @@ export class Link {
     });
   }
 
-  #attach(boot: string, repair: boolean): void {
-    this.#told = { boot, at: this.#core.clock.now() };
-    this.send(this.#core.attachment(repair));
-  }
-
   #receive(data: unknown): void {
     const message = readToTab(data);
     if (message === null || this.#closed) return;
     heard(this.#pulse, this.#core.clock.now());
+    if (message.kind === "who") this.#introduce(message.boot === this.#boot);
+    else if (message.kind === "welcome") {
+      this.#boot = message.boot;
+      this.#next = message.seq + 1;
+      this.#acked = this.#ackSent = message.seq;
+      this.#events.welcomed();
+      this.#core.welcome(message);
+    } else if (this.#boot !== "") this.#hear(message);
+  }
+
+  /** What comes from the host that this tab is attached to. */
+  #hear(message: Exclude<ToTab, { readonly kind: "who" | "welcome" }>): void {
+    const core = this.#core;
+    const { inbox } = core;
     switch (message.kind) {
-      case "who":
-        this.#introduce(message.boot);
-        break;
-      case "ask":
-        // At once, whatever waits: without it there may be no stream at all.
-        void this.#core.answer(message).then((answer) => this.send(answer));
-        break;
-      case "welcome":
-        this.#boot = message.boot;
-        this.#next = message.seq + 1;
-        this.base = message.cursor;
-        this.welcomedAt = this.#core.clock.now();
-        this.#hand(message);
-        break;
-      case "frames":
-        if (message.seq === this.#next) {
-          this.#next += message.frames.length;
-          this.#hand(message);
-        } else if (this.#boot !== "") {
-          // Something was lost on the way: the same as having been given up.
-          this.#boot = "";
-          this.#introduce(this.#told.boot, true);
-        }
-        break;
-      default:
-        if (this.#boot !== "") this.#hand(message);
-    }
-    if (message.kind === "beat" && message.ask) this.beat(false);
-    this.#events.heard?.();
-  }
-
-  /** A host does not know this tab, or not any more. */
-  #introduce(boot: string, lost = boot === this.#boot): void {
-    const { clock, timing } = this.#core;
-    if (lost) {
-      if (this.#parked === null) this.#core.inbox.lose();
-      else this.#parked.length = 0;
-    } // It was told a moment ago: the answer is on its way.
-    else if (boot === this.#told.boot && clock.now() - this.#told.at < timing.heartbeatMs) return;
-    this.#boot = "";
-    this.#attach(boot, lost);
-  }
-
-  #hand(message: ToTab): void {
-    if (this.#parked === null) this.#deal(message);
-    else this.#parked.push(message);
-  }
-
-  #deal(message: ToTab): void {
-    const { inbox } = this.#core;
-    switch (message.kind) {
-      case "welcome": {
-        const { seq } = message;
-        this.#core.welcome(message);
-        this.#acked = this.#ackSent = seq;
-        return;
-      }
       case "frames": {
-        const last = message.seq + message.frames.length - 1;
+        const { seq, frames } = message;
+        // Something was lost on the way: the same as having been given up.
+        if (seq !== this.#next) return this.#introduce(true);
+        this.#next += frames.length;
         const boot = this.#boot;
-        return inbox.frames(message.frames, () => this.#delivered(boot, last));
+        return inbox.frames(frames, () => this.#delivered(boot, seq + frames.length - 1));
       }
-      case "beat":
-        return inbox.reached(message.cursor);
       case "record":
-        return this.#core.heard(message.record, message.state);
+        core.heard(message.record, message.state);
+        return inbox.reached(message.cursor);
+      case "beat":
+        if (message.ask) this.beat(false);
+        return inbox.reached(message.cursor);
+      case "ask": {
+        // At once, whatever waits: without it there may be no stream at all.
+        const [controller, reply] = this.#question(message.ask);
+        return void core.answer(message, controller.signal).then(reply);
+      }
       case "revalidate": {
-        const { run } = message;
-        const boot = this.#boot;
-        const taken = inbox.request(message, (status) => {
-          // Another host would take it for the answer to a question of its own.
-          if (boot === this.#boot) this.send({ kind: "done", run, status });
+        const { ask } = message;
+        const [controller, reply] = this.#question(ask);
+        return inbox.request(message, controller, (failure) => {
+          const error = failure?.error;
+          const lost = error instanceof DigestStatusError && error.status === 401;
+          reply({ kind: "answer", ask, value: null, fault: lost ? "unauthorized" : null });
         });
-        this.#run = { id: run, taken };
-        return;
       }
       case "abort":
-        this.#core.doubt = true;
-        if (this.#run?.id === message.run) this.#run.taken.abort();
-        return;
+        // The stream's revalidation has failed, as far as this tab can know.
+        core.doubt = true;
+        return this.#asked.get(message.ask)?.abort();
     }
+  }
+
+  /**
+   * A host does not know this tab.
+   *
+   * @param lost Whether it did before.
+   */
+  #introduce(lost: boolean): void {
+    this.#boot = "";
+    if (lost) this.#core.inbox.lose();
+    this.send(this.#core.attachment(lost));
+  }
+
+  /** What gives a question up, and what sends its answer: to the host that has asked and no other. */
+  #question(ask: number): readonly [AbortController, (answer: Answer) => void] {
+    const controller = new AbortController();
+    const boot = this.#boot;
+    this.#asked.set(ask, controller);
+    return [controller, (answer) => {
+      this.#asked.delete(ask);
+      if (boot === this.#boot) this.send(answer);
+    }];
   }
 
   #delivered(boot: string, seq: number): void {

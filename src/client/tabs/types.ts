@@ -71,7 +71,8 @@ export interface TabOptions {
   readonly worker?: () => SharedWorkerLike | null;
   /**
    * The name under which the tabs of one profile find each other where there is no worker; the
-   * address, when it is always the same.
+   * address, when it is always the same. Where `url` is a function and there is no name, each tab has
+   * a stream of its own then.
    */
   readonly name?: string;
   /** Where the stream is. All tabs of one profile must mean the same stream. */
@@ -80,6 +81,11 @@ export interface TabOptions {
   readonly headers?: HeadersSource;
   /** The fetch's credentials mode, where this tab carries the stream; the platform's default. */
   readonly credentials?: RequestCredentials;
+  /**
+   * Up to where the state goes that this page begins with, when it was kept with that state in one
+   * store; none. Where the stream can go on from there, nothing is fetched; else all is, as ever.
+   */
+  readonly cursor?: string;
   /** Called for each frame of the profile's stream, in order, exactly once. */
   onFrame(frame: Frame): void;
   /**

@@ -4,47 +4,69 @@
  *
  * @module
  */
-import type { OnlineSource, VisibilitySignal, VisibilitySource } from "../types.ts";
+import type { OnlineSource, VisibilitySource } from "../types.ts";
 
 /** The tabs' pages, as a stream's sources. */
-export class Audience {
-  readonly #visible = new Set<string>();
-  readonly #seers = new Set<(signal: VisibilitySignal) => void>();
-  readonly #hearers = new Set<(online: boolean) => void>();
-  #online = true;
-
+export interface Audience {
   /** Whether anybody sees a page. */
-  readonly visibility: VisibilitySource = {
-    hidden: () => this.#visible.size === 0,
-    subscribe: (listener) => subscribe(this.#seers, listener),
-  };
-
+  readonly visibility: VisibilitySource;
   /** Whether there is a network. */
-  readonly online: OnlineSource = {
-    online: () => this.#online,
-    subscribe: (listener) => subscribe(this.#hearers, listener),
-  };
-
+  readonly online: OnlineSource;
+  /**
+   * Says so if nobody sees a page any more. Not at once: between two tabs, and while a host's tabs
+   * follow it from another one, there is a moment in which nobody does, and a stream that hears of it
+   * has every tab revalidate when it is over.
+   */
+  settle(): void;
   /**
    * Takes a tab's report.
    *
    * @param tab The tab.
    * @param visible Whether somebody sees it.
-   * @param online Whether its page sees a network; `null` when it is gone.
+   * @param online Whether its page sees a network; the same as before, when it is gone.
    */
-  report(tab: string, visible: boolean, online: boolean | null): void {
-    const before = this.#visible.size > 0;
-    if (visible) this.#visible.add(tab);
-    else this.#visible.delete(tab);
-    const after = this.#visible.size > 0;
-    if (after !== before) { for (const seer of this.#seers) seer(after ? "visible" : "hidden"); }
-    if (online === null || online === this.#online) return;
-    this.#online = online;
-    for (const hearer of this.#hearers) hearer(online);
-  }
+  report(tab: string, visible: boolean, online?: boolean): void;
 }
 
-function subscribe<L>(listeners: Set<L>, listener: L): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
+/** Makes the audience of one host: somebody, and a network, until it is known better. */
+export function createAudience(): Audience {
+  const visible = new Set<string>();
+  const seen = signal<"visible" | "hidden">("visible");
+  const network = signal(true);
+  return {
+    visibility: { hidden: () => seen.get() === "hidden", subscribe: seen.subscribe },
+    online: { online: network.get, subscribe: network.subscribe },
+    settle() {
+      if (visible.size === 0) seen.set("hidden");
+    },
+    report(tab, sees, online = network.get()) {
+      if (sees) visible.add(tab);
+      else visible.delete(tab);
+      if (sees) seen.set("visible");
+      network.set(online);
+    },
+  };
+}
+
+interface Signal<T> {
+  get(): T;
+  set(value: T): void;
+  subscribe(listener: (value: T) => void): () => void;
+}
+
+/** A value that tells of its changes. */
+function signal<T>(value: T): Signal<T> {
+  const listeners = new Set<(value: T) => void>();
+  return {
+    get: () => value,
+    set(next) {
+      if (next === value) return;
+      value = next;
+      for (const listener of listeners) listener(next);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a stream has passed something that no revalidation covers yet: what a tab must know when it
- * changes its host, and what a host tells a tab that comes.
+ * Whether there is something that a stream's revalidation has yet to cover: what a tab must know when
+ * its host goes, and what a host tells a tab that comes.
  *
  * @module
  */

@@ -1,8 +1,10 @@
 /**
- * Frames on their way to every tab: numbered, in order, and one message for each burst.
+ * Frames on their way to every tab: numbered, in order, and one message for each burst. The last ones
+ * are kept, for tabs that come back from a short absence, or follow from another host.
  *
  * @module
  */
+import { covers } from "./covers.ts";
 import type { Frame } from "../types.ts";
 import type { ToTab } from "./protocol.ts";
 import type { Tab } from "./tab.ts";
@@ -11,82 +13,103 @@ import type { Tab } from "./tab.ts";
 export const MAX_UNACKED = 2000;
 /** For how long it may be above that: a burst that came in one turn says nothing of a slow tab. */
 const BURST_MS = 1000;
+/** How many frames are kept, and how many characters of data. */
+const MAX_KEPT = 256;
+const MAX_KEPT_LENGTH = 1_048_576;
+
+/** What a fan-out needs of its host. */
+export interface FanoutHost {
+  /** The attached tabs. */
+  readonly tabs: ReadonlyMap<string, Tab>;
+  /** The clock. */
+  now(): number;
+  /** What the stream's frames so far have reached. */
+  cursor(): string;
+  /** Drops a tab that has too many frames unacknowledged. */
+  expire(tab: Tab): void;
+}
 
 /** The fan-out of one host. */
-export class Fanout {
-  readonly #tabs: ReadonlyMap<string, Tab>;
-  readonly #now: () => number;
-  readonly #expire: (tab: Tab) => void;
-  #batch: Frame[] = [];
-  #seq = 0;
-
-  /**
-   * @param tabs The attached tabs.
-   * @param now The clock.
-   * @param expire Drops a tab that has too many frames unacknowledged.
-   */
-  constructor(tabs: ReadonlyMap<string, Tab>, now: () => number, expire: (tab: Tab) => void) {
-    this.#tabs = tabs;
-    this.#now = now;
-    this.#expire = expire;
-  }
-
+export interface Fanout {
   /** The number of the last frame that was sent. */
-  get seq(): number {
-    return this.#seq;
-  }
-
-  /**
-   * Sends a frame, with those that come in the same turn.
-   *
-   * @param frame The frame.
-   */
-  frame(frame: Frame): void {
-    if (this.#batch.push(frame) === 1) queueMicrotask(() => this.flush());
-  }
-
-  /**
-   * Sends a message to every tab, behind all frames so far.
-   *
-   * @param message The message.
-   */
-  broadcast(message: ToTab): void {
-    this.flush();
-    for (const tab of this.#tabs.values()) tab.send(message);
-  }
-
+  seq(): number;
+  /** Sends a frame, with those that come in the same turn. */
+  frame(frame: Frame): void;
   /** Sends what waits. */
-  flush(): void {
-    const frames = this.#batch;
+  flush(): void;
+  /** Sends a message to every tab, behind all frames so far. */
+  broadcast(message: ToTab): void;
+  /** Takes an acknowledgement: the number of the last frame that a tab has delivered. */
+  acknowledge(tab: Tab, ack: number): void;
+  /** Whether a tab has left too many frames unacknowledged for too long. */
+  isFull(tab: Tab): boolean;
+  /** The frames that a tab with this cursor lacks; none, too, when that is not known. */
+  since(cursor: string): readonly Frame[];
+  /** What was kept does not lead up to what comes. */
+  gap(): void;
+}
+
+/**
+ * Makes a fan-out.
+ *
+ * @param host Its host.
+ * @returns The fan-out.
+ */
+export function createFanout({ tabs, now, cursor, expire }: FanoutHost): Fanout {
+  let batch: Frame[] = [];
+  let seq = 0;
+  /** What the kept frames follow on. */
+  let before = "";
+  let kept: Frame[] = [];
+  let length = 0;
+  const keep = (frame: Frame): void => {
+    if (kept.length === 0) before = cursor();
+    kept.push(frame);
+    length += frame.data.length;
+    while (kept.length > MAX_KEPT || length > MAX_KEPT_LENGTH) {
+      const oldest = kept.shift();
+      length -= oldest?.data.length ?? 0;
+      before = oldest?.id ?? before;
+    }
+  };
+  const isFull = (tab: Tab): boolean => {
+    if (seq - tab.acked < MAX_UNACKED) return false;
+    tab.fullSince ??= now();
+    return now() - tab.fullSince >= BURST_MS;
+  };
+  const flush = (): void => {
+    const frames = batch;
     if (frames.length === 0) return;
-    this.#batch = [];
-    const seq = this.#seq + 1;
+    batch = [];
     // Before this burst counts: it has not been sent yet.
-    for (const tab of [...this.#tabs.values()]) if (this.isFull(tab)) this.#expire(tab);
-    this.#seq += frames.length;
-    for (const tab of this.#tabs.values()) tab.send({ kind: "frames", seq, frames });
-  }
-
-  /**
-   * Takes an acknowledgement.
-   *
-   * @param tab The tab.
-   * @param ack The number of the last frame it has delivered.
-   */
-  acknowledge(tab: Tab, ack: number): void {
-    tab.acked = Math.max(tab.acked, Math.min(ack, this.#seq));
-    if (this.#seq - tab.acked < MAX_UNACKED) tab.fullSince = null;
-  }
-
-  /**
-   * Says whether a tab has left too many frames unacknowledged for too long.
-   *
-   * @param tab The tab.
-   * @returns Whether it has.
-   */
-  isFull(tab: Tab): boolean {
-    if (this.#seq - tab.acked < MAX_UNACKED) return false;
-    tab.fullSince ??= this.#now();
-    return this.#now() - tab.fullSince >= BURST_MS;
-  }
+    for (const tab of [...tabs.values()]) if (isFull(tab)) expire(tab);
+    const first = seq + 1;
+    seq += frames.length;
+    for (const { send } of tabs.values()) send({ kind: "frames", seq: first, frames });
+  };
+  return {
+    seq: () => seq,
+    frame(frame) {
+      keep(frame);
+      if (batch.push(frame) === 1) queueMicrotask(flush);
+    },
+    flush,
+    broadcast(message) {
+      flush();
+      for (const { send } of tabs.values()) send(message);
+    },
+    acknowledge(tab, ack) {
+      tab.acked = Math.max(tab.acked, Math.min(ack, seq));
+      if (seq - tab.acked < MAX_UNACKED) tab.fullSince = null;
+    },
+    isFull,
+    since: (from) =>
+      before !== "" && covers(from, before)
+        ? kept.filter(({ id }) => id !== null && !covers(from, id))
+        : [],
+    gap() {
+      kept = [];
+      length = 0;
+    },
+  };
 }

@@ -12,7 +12,7 @@ import type { LifecycleRecord } from "../records.ts";
 import type { Frame, RevalidateCause, StreamState, Subject } from "../types.ts";
 import type { HeldVersion } from "../versions.ts";
 
-/** The revision of this protocol. A message of another one is ignored. */
+/** The revision of this protocol. Two ends of different ones never get to know each other. */
 export const PROTOCOL = 1;
 
 /** Headers, as they cross a port. */
@@ -26,6 +26,7 @@ export type ToHost =
   /** The first message of a tab, and again when the host asks who it is. */
   | {
     readonly kind: "attach";
+    readonly v: typeof PROTOCOL;
     readonly tab: string;
     /** Up to where this tab has got everything; `""` when nothing. */
     readonly cursor: string;
@@ -33,6 +34,8 @@ export type ToHost =
     readonly start: boolean;
     /** Whether it had expired. */
     readonly repair: boolean;
+    /** Whether it will revalidate in full, so that what it has missed does not matter. */
+    readonly owed: boolean;
     readonly visible: boolean;
     readonly online: boolean;
     readonly tag: string;
@@ -49,15 +52,14 @@ export type ToHost =
     readonly visible: boolean;
     readonly online: boolean;
   }
-  /** A revalidation has ended; `status` when the digest was refused. */
-  | { readonly kind: "done"; readonly run: number; readonly status: number | null }
-  /** What the host wanted to know; `null` when it could not be had. */
+  /** The answer to a question, or the end of a revalidation. */
   | {
     readonly kind: "answer";
     readonly ask: number;
+    /** What was asked for; `null` when it could not be had, and for a revalidation. */
     readonly value: string | PlainHeaders | null;
-    /** Whether asking again would not help. */
-    readonly refused: boolean;
+    /** `refused`: asking again would not help. `unauthorized`: the digest was answered with 401. */
+    readonly fault: "refused" | "unauthorized" | null;
   }
   | {
     readonly kind: "observe";
@@ -72,10 +74,11 @@ export type ToHost =
 /** From the host to a tab. */
 export type ToTab =
   /** The host does not know this tab: it has just started, or the tab had expired. */
-  | { readonly kind: "who"; readonly boot: string }
+  | { readonly kind: "who"; readonly v: typeof PROTOCOL; readonly boot: string }
   /** The tab is attached: frames follow from here. */
   | {
     readonly kind: "welcome";
+    readonly v: typeof PROTOCOL;
     /** Which life of the host this is. */
     readonly boot: string;
     /** The number of the last frame before. */
@@ -85,20 +88,23 @@ export type ToTab =
     readonly state: StreamState;
     readonly epoch: string;
     readonly generation: number;
-    /** Whether the tab has come too late for a revalidation that is under way. */
-    readonly owed: boolean;
-    /** Whether the stream itself still owes a revalidation. */
+    /** Whether the tab has come too late for a revalidation, or the stream itself still owes one. */
     readonly doubt: boolean;
   }
   /** Frames; `seq` is the number of the first. */
   | { readonly kind: "frames"; readonly seq: number; readonly frames: readonly Frame[] }
-  /** Something happened; `state` is how the stream stands since. */
-  | { readonly kind: "record"; readonly record: LifecycleRecord; readonly state: StreamState }
+  /** Something happened; `state` is how the stream stands since, `cursor` as in a beat. */
+  | {
+    readonly kind: "record";
+    readonly record: LifecycleRecord;
+    readonly state: StreamState;
+    readonly cursor: string;
+  }
   /** A sign of life; `cursor` is what all that was sent so far has reached. */
   | { readonly kind: "beat"; readonly cursor: string; readonly ask: boolean }
   | {
     readonly kind: "revalidate";
-    readonly run: number;
+    readonly ask: number;
     readonly cause: RevalidateCause;
     readonly epoch: string;
     readonly generation: number;
@@ -107,7 +113,8 @@ export type ToTab =
     readonly changed: readonly HeldVersion[] | null;
     readonly removed: readonly RemovedSubject[] | null;
   }
-  | { readonly kind: "abort"; readonly run: number }
+  /** No answer is wanted any more. */
+  | { readonly kind: "abort"; readonly ask: number }
   | {
     readonly kind: "ask";
     readonly ask: number;
@@ -119,12 +126,11 @@ export type ToTab =
 /**
  * Makes an id of a tab, or of a life of a host.
  *
- * @param random Chance.
+ * @param random A number from 0 to below 1.
  * @returns The id, which is never empty.
  */
-export function makeId(random: () => number): string {
-  // Two halves: one number has too few bits for all tabs of all time.
-  return [0, 0].map(() => Math.floor(random() * 2 ** 52).toString(36)).join("");
+export function makeId(random: number): string {
+  return Math.floor(random * 2 ** 52).toString(36);
 }
 
 type Check = (value: unknown) => boolean;
@@ -135,6 +141,7 @@ type Shapes<M extends { readonly kind: string }> = {
   };
 };
 
+const revision: Check = (value) => value === PROTOCOL;
 const text: Check = (value) => typeof value === "string";
 const flag: Check = (value) => typeof value === "boolean";
 const count: Check = (value) => Number.isSafeInteger(value);
@@ -145,21 +152,23 @@ const fields = (value: unknown): Record<string, unknown> =>
 
 const TO_HOST: Shapes<ToHost> = {
   attach: {
+    v: revision,
     tab: text,
     cursor: text,
     start: flag,
     repair: flag,
+    owed: flag,
     visible: flag,
     online: flag,
     tag: text,
     url: textOrNull,
   },
   beat: { ack: count, ask: flag, visible: flag, online: flag },
-  done: { run: count, status: (value) => value === null || count(value) },
   answer: {
     ask: count,
-    value: (value) => textOrNull(value) || Object.values(fields(value)).every(text),
-    refused: flag,
+    value: (value) =>
+      textOrNull(value) || (fields(value) === value && Object.values(value).every(text)),
+    fault: textOrNull,
   },
   observe: {
     subject: (value) => text(fields(value)["kind"]) && text(fields(value)["ref"]),
@@ -172,15 +181,15 @@ const TO_HOST: Shapes<ToHost> = {
 };
 
 const TO_TAB: Shapes<ToTab> = {
-  who: { boot: text },
+  who: { v: revision, boot: text },
   welcome: {
+    v: revision,
     boot: text,
     seq: count,
     cursor: text,
     state: text,
     epoch: text,
     generation: count,
-    owed: flag,
     doubt: flag,
   },
   frames: {
@@ -191,10 +200,10 @@ const TO_TAB: Shapes<ToTab> = {
         return text(type) && text(data) && textOrNull(id);
       }),
   },
-  record: { record: (value) => text(fields(value)["kind"]), state: text },
+  record: { record: (value) => text(fields(value)["kind"]), state: text, cursor: text },
   beat: { cursor: text, ask: flag },
   revalidate: {
-    run: count,
+    ask: count,
     cause: text,
     epoch: text,
     generation: count,
@@ -203,25 +212,15 @@ const TO_TAB: Shapes<ToTab> = {
     changed: listOrNull,
     removed: listOrNull,
   },
-  abort: { run: count },
+  abort: { ask: count },
   ask: { ask: count, want: text, attempt: count },
 };
 
 function matches(shapes: Readonly<Record<string, Readonly<Record<string, Check>>>>, data: unknown) {
   const message = fields(data);
   const kind = String(message["kind"]);
-  if (message["v"] !== PROTOCOL || !Object.hasOwn(shapes, kind)) return false;
-  return Object.entries(shapes[kind] ?? {}).every(([name, check]) => check(message[name]));
-}
-
-/**
- * Makes a message ready to be sent.
- *
- * @param message The message.
- * @returns The same, with the protocol's revision.
- */
-export function seal(message: ToHost | ToTab): unknown {
-  return { v: PROTOCOL, ...message };
+  return Object.hasOwn(shapes, kind) &&
+    Object.entries(shapes[kind] ?? {}).every(([name, check]) => check(message[name]));
 }
 
 /**

@@ -34,25 +34,25 @@ export interface HostTabs {
   run(context: RevalidateContext, findings?: TabFindings): Promise<void>;
 }
 
-/** What makes no sense in a worker, or has another meaning there. */
-type PageOptions =
-  | "url"
-  | "headers"
-  | "onFrame"
-  | "revalidate"
-  | "visibility"
-  | "online"
-  | "persist"
-  | "subscribeUrl"
-  | "unsubscribeUrl";
-
 /**
  * Options of {@linkcode createWorkerHost}: those of a stream, without what only a page can know.
  *
  * There is no `persist`: a tab that is new fetches everything anyway, and one that has been there
  * brings its cursor.
  */
-export interface WorkerHostOptions extends Omit<StreamOptions, PageOptions> {
+export interface WorkerHostOptions extends
+  Omit<
+    StreamOptions,
+    | "url"
+    | "headers"
+    | "onFrame"
+    | "revalidate"
+    | "visibility"
+    | "online"
+    | "persist"
+    | "subscribeUrl"
+    | "unsubscribeUrl"
+  > {
   /**
    * Where the stream is. Without it the tabs say so: a visible one is asked, and has 5 s, then the
    * next one is.
