@@ -1,83 +1,35 @@
-/** The parts of the page that need no browser: its parser and its books. */
+/** The parts of the page that need no browser: its books, and what it remembers of the past. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { Chart } from "../../examples/demo/page/chart.js";
 import { Ledger } from "../../examples/demo/page/ledger.js";
-import { Parser } from "../../examples/demo/page/parser.js";
-import { Parser as LibraryParser } from "../../src/wire/parser.ts";
+import { Strip } from "../../examples/demo/page/strip.js";
 import { test } from "../support/test.ts";
 
 const EPOCH = "00c0ffee00c0ffee";
 const TOPICS = ["a", "b"];
 
-test("the page's parser reads every stream as the library's does, however it is cut", () => {
-  const pieces = fc.constantFrom(
-    "\r",
-    "\n",
-    "\r\n",
-    ":",
-    "data",
-    "data: x",
-    "id: 00c0ffee00c0ffee:7",
-    "id",
-    "event: e",
-    "retry: 12",
-    "retry: 1x",
-    "é🌊",
-    "\0",
-    " ",
-    "\ufeff",
-  );
-  fc.assert(
-    fc.property(
-      fc.array(pieces, { maxLength: 40 }),
-      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
-      (parts, cuts) => {
-        const bytes = new TextEncoder().encode(parts.join(""));
-        assertEquals(reportsOf(Parser, bytes, cuts), reportsOf(LibraryParser, bytes, cuts));
-      },
-    ),
-    { numRuns: 500 },
-  );
-});
-
-type AnyParser = new (handlers: {
-  onEvent(event: { name: string; data: string; id: string | null }): void;
-  onId(id: string): void;
-  onRetry(ms: number): void;
-}) => { feed(bytes: Uint8Array): void };
-
-function reportsOf(Kind: AnyParser, bytes: Uint8Array, cuts: readonly number[]): unknown[] {
-  const reports: unknown[] = [];
-  const parser = new Kind({
-    onEvent: (event) => reports.push(event),
-    onId: (id) => reports.push(id),
-    onRetry: (ms) => reports.push(ms),
-  });
-  for (let at = 0, i = 0; at < bytes.length; i++) {
-    const end = at + (cuts[i % cuts.length] ?? 1);
-    parser.feed(bytes.slice(at, end));
-    at = end;
-  }
-  return reports;
-}
-
-/** What becomes of one published event, and whether the server then says what its counters are. */
+/**
+ * What becomes of one published event, whether the server then says what its counters are, and whether
+ * the page is then loaded anew, with its books.
+ */
 const step = fc.record({
   topic: fc.constantFrom(...TOPICS),
   fate: fc.constantFrom("live", "replayed", "lost", "twice"),
   claim: fc.boolean(),
+  reload: fc.boolean(),
 });
 
-test("published is exactly received plus missed, whatever is lost, replayed or doubled", () => {
+test("published is exactly received plus missed, whatever is lost, doubled or loaded anew", () => {
   fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-    const ledger = new Ledger(TOPICS);
+    let ledger = new Ledger(TOPICS);
     const published: Record<string, number> = { a: 0, b: 0 };
     const model = { published: 0, received: 0, missed: 0, replayed: 0, twice: 0 };
     const cursor = () => `${EPOCH}:${model.published}`;
     const claim = () => ledger.note({ run: "r", cursor: cursor(), published: { ...published } });
     claim();
     ledger.settle(cursor());
-    for (const { topic, fate, claim: claims } of steps) {
+    for (const { topic, fate, claim: claims, reload } of steps) {
       const n = published[topic] = (published[topic] ?? 0) + 1;
       model.published++;
       if (fate === "lost") {
@@ -94,6 +46,10 @@ test("published is exactly received plus missed, whatever is lost, replayed or d
       }
       // It is settled by a later cursor, or by the end.
       if (claims) claim();
+      if (reload) {
+        const kept = JSON.stringify(Object.fromEntries(ledger.rows));
+        ledger = new Ledger(TOPICS, JSON.parse(kept));
+      }
     }
     claim();
     ledger.settle(cursor());
@@ -124,4 +80,20 @@ test("another life of the server counts from one: what it published before us is
   ledger.receive("a", { run: "r", n: 40 }, false);
   assertEquals(ledger.receive("a", { run: "s", n: 3 }, false), { missed: 2, twice: false });
   assertEquals(ledger.totals(), { published: 4, received: 2, missed: 2, replayed: 0, twice: 0 });
+});
+
+test("a chart and the band of states forget what is long past", () => {
+  const nowhere = {} as HTMLCanvasElement;
+  const chart = new Chart(nowhere, { kind: "line", floor: 1, tick: String });
+  const strip = new Strip(nowhere, nowhere);
+  for (let at = 1; at <= 10_000; at++) {
+    chart.push({ at, value: at, missed: 0, replayed: false });
+    strip.mark();
+    strip.enter(at % 2 === 0 ? "open" : "backoff");
+  }
+  assertEquals([chart.points.length, chart.points.at(-1)?.at], [400, 10_000]);
+  assertEquals([strip.marks.length, strip.states.length], [1000, 1000]);
+  assertEquals(strip.states.at(-1)?.state, "open");
+  strip.enter("open");
+  assertEquals(strip.states.length, 1000, "a state that goes on is no other one");
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { test } from "../support/test.ts";
-import { runDemo, type RunningDemo, withDemo } from "./support.ts";
+import { readUntil, runDemo, type RunningDemo, withDemo } from "./support.ts";
 
 const json = { "Content-Type": "application/json" };
 
@@ -28,7 +28,7 @@ test("a taken port is said, and a free one is taken instead", () =>
 test("only the page itself may press the buttons", () =>
   withDemo(async (demo) => {
     const refused: [number, string] = [403, "same_origin"];
-    for (const path of ["/restart", "/burst", "/alive"]) {
+    for (const path of ["/restart", "/burst", "/cut", "/alive"]) {
       assertEquals(await post(demo, path, json), refused, "neither header");
       assertEquals(await post(demo, path, { ...json, Origin: "http://evil.example" }), refused);
       for (const site of ["cross-site", "same-site", "none"]) {
@@ -58,6 +58,39 @@ test("a burst is bounded in events, in bytes and in the request's own size", () 
     assertEquals((await Promise.all(two)).map(([status]) => status).sort(), [200, 409]);
   }));
 
+test("a cut ends the connections of the browser it names, and of no other", () =>
+  withDemo(async (demo) => {
+    const own = { ...json, Origin: demo.url };
+    const refused = ["", "null", "{}", '{"tag":""}', '{"tag":1}', `{"tag":"${"x".repeat(300)}"}`];
+    for (const body of refused) {
+      assertEquals(await post(demo, "/cut", own, body), [400, "cut"], body.slice(0, 40));
+    }
+    const [cut, kept] = await Promise.all(["one", "two"].map((tag) => {
+      return fetch(`${demo.url}/events`, { headers: { "SSE-Client": tag } });
+    }));
+    const whole = cut?.text();
+    assertEquals(await post(demo, "/cut", own, '{"tag":"one"}'), [200, undefined]);
+    // It ends like a lost network: without a word.
+    assertMatch(await whole ?? "", /^retry: \d+\n\nevent: sse:hello\n(?:(?!sse:reset)[^])*$/);
+    await readUntil(kept, /event: cpu\n/);
+  }));
+
+test("a stream has the topics that it asked for, and every one of them when it did not", () =>
+  withDemo(async (demo) => {
+    const own = { ...json, Origin: demo.url };
+    const [burst, all] = await Promise.all(["?topic=burst&topic=delay", ""].map((query) => {
+      return fetch(`${demo.url}/events${query}`);
+    }));
+    assertEquals(await post(demo, "/burst", own, '{"count":1}'), [200, undefined]);
+    const names = (text: string) => new Set(text.match(/(?<=^event: )[a-z]+$/gm));
+    const some = await readUntil(burst, /event: burst\n[^]*event: delay\n[^]*event: delay\n/);
+    // The state of the hub is told once to every stream that opens.
+    assertEquals(names(some), new Set(["status", "burst", "delay"]));
+    await readUntil(all, /event: burst\n[^]*event: cpu\n[^]*event: memory\n[^]*event: delay\n/);
+    const refused = await fetch(`${demo.url}/events?topic=${"x".repeat(300)}`);
+    assertEquals([refused.status, (await refused.json()).code], [400, "sse_topics"]);
+  }));
+
 test("on a loopback address only loopback names are answered", () =>
   withDemo(async (demo) => {
     const { port } = new URL(demo.url);
@@ -74,33 +107,52 @@ test("on a loopback address only loopback names are answered", () =>
     }
   }));
 
-test("the page's files forbid foreign and inline code, and nothing else is served", () =>
+test("the pages' files forbid foreign and inline code, and nothing else is served", () =>
   withDemo(async (demo) => {
-    const page = await fetch(demo.url);
-    const text = await page.text();
-    const policy = page.headers.get("Content-Security-Policy") ?? "";
-    assertStringIncludes(policy, "default-src 'none'");
-    assert(!policy.includes("unsafe"), policy);
-    assert(!/<script(?![^>]*\bsrc=)|\son[a-z]+=|\sstyle=|https?:/.test(text), "nothing inline");
-    const files = [...text.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map((match) => match[1]);
-    for (
-      const file of [
-        ...files,
-        "/stream.js",
-        "/parser.js",
-        "/experiments.js",
-        "/ledger.js",
-        "/chart.js",
-        "/view.js",
-      ]
-    ) {
+    const served = new Set(["/favicon.ico", "/worker.js"]);
+    for (const path of ["/", "/lifecycle"]) {
+      const page = await fetch(demo.url + path);
+      const policy = page.headers.get("Content-Security-Policy") ?? "";
+      assertStringIncludes(policy, "default-src 'none'");
+      assert(!policy.includes("unsafe"), policy);
+      const text = await page.text();
+      assert(!/<script(?![^>]*\bsrc=)|\son[a-z]+=|\sstyle=|https?:/.test(text), "nothing inline");
+      for (const [, file = ""] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g)) served.add(file);
+    }
+    // A set is walked with what is added on the way: so every import of an import is looked at.
+    for (const file of served) {
       const response = await fetch(demo.url + file);
       assertEquals(response.status, 200, file);
       assertEquals(response.headers.get("X-Content-Type-Options"), "nosniff", file);
+      assertStringIncludes(
+        response.headers.get("Content-Security-Policy") ?? "",
+        "script-src 'self'",
+      );
       const body = await response.text();
       assert(!/https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(body), `${file} works offline`);
+      if (!file.endsWith(".js") || file.startsWith("/lib/")) continue;
+      for (const [, import_ = ""] of body.matchAll(/from "([^"]*)"/g)) {
+        served.add(new URL(import_, demo.url + file).pathname);
+      }
     }
-    for (const path of ["/nothing", "/page/index.html", "/..%2fmain.ts", "/main.ts"]) {
+    for (const file of Deno.readDirSync("examples/demo/page")) {
+      const name = file.name.endsWith(".html") ? "" : file.name;
+      assert(name === "" || served.has(`/${name}`), `${name} is used by no page`);
+    }
+    for (const name of ["client", "tabs", "worker"]) assert(served.has(`/lib/${name}.js`), name);
+    const map = await fetch(`${demo.url}/lib/client.js.map`);
+    assertEquals(map.headers.get("Content-Type"), "application/json");
+    assert((await map.json()).sources.includes("../../src/client/frames.ts"));
+
+    const nothing = ["/nothing", "/page/index.html", "/..%2fmain.ts", "/main.ts", "/stream.ts"]
+      .concat(
+        "/lib/",
+        "/lib/client.ts",
+        "/lib/hub.js",
+        "/lib/..%2f..%2fdeno.json",
+        "/lib/client.js/",
+      );
+    for (const path of nothing) {
       const response = await fetch(demo.url + path);
       assertEquals([response.status, (await response.json()).code], [404, "not_found"], path);
     }

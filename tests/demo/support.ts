@@ -3,13 +3,18 @@
  *
  * @module
  */
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { fileURLToPath } from "node:url";
+import puppeteer, { type Browser, type BrowserContext, type Page } from "puppeteer-core";
 import { eventually } from "../support/poll.ts";
 
 /** Debian's Chromium. */
 export const CHROMIUM = "/usr/bin/chromium";
 
 const ROOT = new URL("../../", import.meta.url);
+const CACHE = new URL(".cache/", ROOT);
+/** Where the demo looks for the library's bundles. */
+const BUNDLES = new URL("browser/", CACHE);
+const BUNDLE = 'import { bundleForBrowsers } from "./scripts/lib/bundle.mjs";';
 const START_MS = 30_000;
 const STOP_MS = 8_000;
 
@@ -17,7 +22,7 @@ const STOP_MS = 8_000;
 const PERMISSIONS = [
   "--no-prompt",
   "--allow-net",
-  "--allow-read=examples/demo/page",
+  "--allow-read=examples/demo/page,.cache/browser",
   "--allow-sys=cpus,loadavg,systemMemoryInfo",
 ];
 
@@ -30,6 +35,30 @@ const CHROMIUM_ARGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+
+await bundleLibrary();
+
+/**
+ * Bundles the library, as the launcher does before it starts the demo. Another run of tests may read
+ * the files meanwhile: each one is replaced as a whole.
+ */
+async function bundleLibrary(): Promise<void> {
+  await Deno.mkdir(BUNDLES, { recursive: true });
+  const fresh = await Deno.makeTempDir({ dir: fileURLToPath(CACHE), prefix: "bundles_" });
+  try {
+    // In a process of its own: the bundler leaves one behind, which would end during some test.
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", `${BUNDLE} await bundleForBrowsers(Deno.args[0]);`, fresh],
+      cwd: ROOT,
+    }).output();
+    if (!success) throw new Error(`Cannot bundle:\n${new TextDecoder().decode(stderr)}`);
+    for await (const { name } of Deno.readDir(fresh)) {
+      await Deno.rename(`${fresh}/${name}`, new URL(name, BUNDLES));
+    }
+  } finally {
+    await Deno.remove(fresh, { recursive: true });
+  }
+}
 
 /** The demo's process, while or after it runs. */
 export interface RunningDemo {
@@ -85,6 +114,23 @@ export async function withDemo(
   }
 }
 
+/**
+ * Reads a stream until it has said something, and lets it go.
+ *
+ * @param response The stream.
+ * @param pattern What it says.
+ * @returns All that it has said.
+ */
+export async function readUntil(response: Response | undefined, pattern: RegExp): Promise<string> {
+  let text = "";
+  // Leaving the loop cancels the stream.
+  for await (const piece of response?.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece;
+    if (pattern.test(text)) return text;
+  }
+  throw new Error(`The stream has ended without ${pattern}:\n${text}`);
+}
+
 function command(args: readonly string[]): Deno.Command {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-check", ...PERMISSIONS, "examples/demo/main.ts", ...args],
@@ -118,8 +164,19 @@ export interface OpenPage {
   readonly browser: Browser;
   readonly page: Page;
   readonly demo: RunningDemo;
-  /** What the browser complained of: errors on the console, exceptions, answers that failed. */
-  readonly complaints: readonly string[];
+  /**
+   * Opens another tab with a page of the demo.
+   *
+   * @param path Which page; the one with the counters.
+   * @param profile Whose; that of the first page.
+   * @param prepare Changes the tab before it loads anything.
+   * @returns The page, once it has connected.
+   */
+  open(
+    path?: string,
+    profile?: BrowserContext,
+    prepare?: (page: Page) => Promise<unknown>,
+  ): Promise<Page>;
 }
 
 /**
@@ -134,15 +191,25 @@ export async function withPage(work: (open: OpenPage) => Promise<void>): Promise
       headless: true,
       args: CHROMIUM_ARGS,
     });
-    try {
-      const page = await browser.newPage();
+    const complaints: string[] = [];
+    const open: OpenPage["open"] = async (
+      path = "/",
+      profile = browser.defaultBrowserContext(),
+      prepare,
+    ) => {
+      const page = await profile.newPage();
       await page.setViewport({ width: 1280, height: 900 });
-      const complaints = listen(page);
-      await page.goto(demo.url, { waitUntil: "load" });
-      await eventually(async () => (await read(page)).connections.length === 1, {
-        what: "the hello",
-      });
-      await work({ browser, page, demo, complaints });
+      listen(page, complaints);
+      await prepare?.(page);
+      await page.goto(demo.url + path, { waitUntil: "load" });
+      const connected = path === "/"
+        ? async () => (await read(page)).connections.length === 1
+        : async () => await page.$eval("#state", (node) => node.textContent) === "open";
+      await eventually(connected, { what: `a connection for ${path}` });
+      return page;
+    };
+    try {
+      await work({ browser, page: await open(), demo, open });
       if (complaints.length > 0) {
         throw new Error(`The browser complained:\n${complaints.join("\n")}`);
       }
@@ -152,8 +219,8 @@ export async function withPage(work: (open: OpenPage) => Promise<void>): Promise
   });
 }
 
-function listen(page: Page): string[] {
-  const complaints: string[] = [];
+/** Collects errors on the console, exceptions, and answers that failed. */
+function listen(page: Page, complaints: string[]): void {
   page.on("console", (message) => {
     if (["error", "warn"].includes(message.type())) complaints.push(message.text());
   });
@@ -161,7 +228,6 @@ function listen(page: Page): string[] {
   page.on("response", (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });
-  return complaints;
 }
 
 /** What a person reads on the page. */
@@ -170,6 +236,8 @@ export interface Reading {
   readonly tag: string;
   readonly cursor: string;
   readonly here: string;
+  readonly hub: string;
+  readonly carrier: string;
   readonly lags: string;
   readonly resets: string;
   readonly log: string;
@@ -212,6 +280,8 @@ export function read(page: Page): Promise<Reading> {
       tag: id("tag"),
       cursor: id("cursor"),
       here: id("here"),
+      hub: id("hub-note"),
+      carrier: id("carrier"),
       lags: id("lags"),
       resets: id("resets"),
       log: id("log"),
@@ -241,10 +311,31 @@ export function read(page: Page): Promise<Reading> {
         presented: row.querySelector<HTMLElement>('[data-label="Presented"]')?.title ?? "",
         replayed: number(cell(row, "Replayed")),
         missed: number(cell(row, "Missed")),
-        ended: cell(row, "Ended by"),
+        ended: cell(row, "End"),
       })),
     };
   });
+}
+
+/**
+ * Waits until the page says something.
+ *
+ * @param page The page.
+ * @param what What is waited for, for the error.
+ * @param check Judges what the page says.
+ * @param timeoutMs How long to wait.
+ * @returns What it says then.
+ */
+export function until(
+  page: Page,
+  what: string,
+  check: (reading: Reading) => boolean,
+  timeoutMs = 10_000,
+): Promise<Reading> {
+  return eventually(async () => {
+    const reading = await read(page);
+    return check(reading) ? reading : null;
+  }, { what, timeoutMs });
 }
 
 /**

@@ -46,7 +46,7 @@ function row({ kind, ...rest }) {
     const text = plain ? String(value) : JSON.stringify(value);
     const pair = make("span", "", "field");
     pair.append(make("i", field), ` ${text}`);
-    says.append(pair);
+    says.append(pair, " ");
   }
   line.append(time, name, says);
   return line;

@@ -31,7 +31,7 @@ export interface TabScope {
  */
 export function attach(options: TabOptions, scope: TabScope): TabAttachment {
   const core = new TabCore(options);
-  let away = false;
+  let away = true;
   let detached = false;
   let way = chooseWay(core, scope, (next) => {
     way = next;
@@ -44,6 +44,7 @@ export function attach(options: TabOptions, scope: TabScope): TabAttachment {
     core.inbox.leave();
   };
   const enter = (): void => {
+    if (!away || detached) return;
     away = false;
     way.enter();
   };
@@ -60,7 +61,8 @@ export function attach(options: TabOptions, scope: TabScope): TabAttachment {
     core.online.subscribe(() => way.link?.beat(false)),
   ];
   const send = (message: ToHost): void => way.link?.send(message);
-  way.enter();
+  // Not within this call: what the application is told may make it speak to its attachment.
+  queueMicrotask(enter);
 
   return {
     state: () => detached ? "stopped" : core.state,

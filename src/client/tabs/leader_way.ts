@@ -182,6 +182,9 @@ export class LeaderWay implements Way {
       this.#term = term;
       if (this.#host !== null) this.#follow();
     }
+    const said = up ? readToHost(body) : null;
+    // Nobody who leads from here on starts the stream again.
+    if (said?.kind === "detach" && said.reason === "logout") this.#core.state = "stopped";
     if (!up) {
       if (tab === null || tab === this.#core.id) this.#receive(body);
     } else if (this.#host !== null && tab !== null) this.#port(this.#host, tab)(body);

@@ -117,19 +117,20 @@ export class Host {
     const stream = this.#stream ??= this.#open(message);
     this.#retag(message.tag);
     if (message.start) stream.start();
-    // What waits is behind the cursor that the tab is told.
-    this.#fanout.flush();
+    const { boot, size } = this;
     const { state, epoch, generation, doubt } = stream;
+    const attached = { kind: "tab_attached", tabs: size + 1, state } as const;
+    // With it goes what waits: that is behind the cursor which the tab is told.
+    this.#tell(attached);
     const frames = message.owed || doubt ? [] : this.#fanout.since(message.cursor);
     const cursor = frames.length > 0 ? message.cursor : stream.cursor;
     const seq = this.#fanout.seq() - frames.length;
     const pulse = { heardAt: this.#clock.now(), asks: 0 };
     const tab: Tab = { id, send, pulse, visible, acked: seq, fullSince: null };
     this.#tabs.set(id, tab);
-    const { boot } = this;
     send({ kind: "welcome", v: PROTOCOL, boot, seq, cursor, state, epoch, generation, doubt });
+    send({ kind: "record", record: attached, state, cursor });
     if (frames.length > 0) send({ kind: "frames", seq: seq + 1, frames });
-    this.#tell({ kind: "tab_attached", tabs: this.size, state });
     if (repair) this.#tell({ kind: "port_repaired" });
     this.#arm();
     return tab;

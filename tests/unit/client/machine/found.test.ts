@@ -122,6 +122,9 @@ test("what is asked for last within a call back is what happens", async () => {
   }
 });
 
+test("a second start() within one call back begins nothing more", () =>
+  play({}, [{ do: "plan", where: "frame", acts: ["stop", "start", "start"] }, arrive]));
+
 test("a cursor that is dropped right before stop() within a call back is dropped", () =>
   play({ store: "prompt" }, [
     arrive,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { DigestStatusError, RefusedError } from "../../../../src/errors.ts";
 import { createVersionMap } from "../../../../src/client/versions.ts";
 import { MAX_UNACKED } from "../../../../src/client/worker/fanout.ts";
