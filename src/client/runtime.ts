@@ -14,13 +14,11 @@ import { deadline, reduce } from "./reducer.ts";
 import { createSaver, type Saver } from "./saver.ts";
 import type { Effect, MachineConfig, StreamEvent } from "./step.ts";
 import { Subscriptions } from "./subscriptions.ts";
-import { type Attempt, startAttempt } from "./transport.ts";
+import { type Attempt, type AttemptOptions, startAttempt } from "./transport.ts";
 import type { RevalidateContext } from "./types.ts";
 
-/** What the library itself may set: see {@linkcode AttemptOptions.ready}. */
-export interface Internals {
-  ready?(): Promise<void> | undefined;
-}
+/** What the library itself may set, beyond the application's options. */
+export type Internals = Pick<AttemptOptions, "ready">;
 
 /** The runtime of one stream. */
 export class Runtime {
@@ -83,14 +81,15 @@ export class Runtime {
   /** Starts the stream: watches the page and the network, loads the cursor once, and connects. */
   start(): void {
     if (this.#unwatch !== null) {
-      if (this.#loading !== 0 || this.#state.link.kind !== "stopped") return;
+      const coming = this.#loading !== 0 || this.#queue.some(({ type }) => type === "start");
+      if (coming || this.#state.link.kind !== "stopped") return;
       // The application has just heard that it was refused, and starts it again.
       this.#rest();
     }
     const { visibility, online, versions } = this.#options;
     const stopWatching = [
       visibility.subscribe((signal) => {
-        // A page that slept may have missed that the network came, or went.
+        // A page that slept may have missed the network's coming or going.
         if (signal !== "pagehide") this.#readOnline();
         this.dispatch({ type: signal });
         if (signal === "pagehide") this.#saver?.flush();
