@@ -131,6 +131,7 @@ export class Runtime {
 
   /** Forgets the cursor, one that is still being loaded too. */
   drop(): void {
+    if (!this.#loaded) this.#saver?.put({ cursor: "", unverified: false });
     this.#loaded = true;
     this.dispatch({ type: "drop_cursor", reason: "application" });
   }

@@ -29,7 +29,10 @@ export interface TimingConfig {
   readonly baseMs: number;
   /** The longest step of the backoff; 30 000 ms. */
   readonly capMs: number;
-  /** How long a stream must have been open to count as a success; 30 000 ms. 0: not at all. */
+  /**
+   * How long a stream must have been open to count as a success; 30 000 ms. 0, for tests: one that
+   * greets and ends is asked again at once.
+   */
   readonly stableMs: number;
   /** How long a stream stays open while nobody sees it; 60 000 ms. 0: for ever. */
   readonly hiddenCloseAfterMs: number;

@@ -100,8 +100,12 @@ async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): 
   } catch (error) {
     return fail(options, signal, "network", scrub(describe(error), address));
   }
-  if (signal.aborted) return;
   const { status, body } = response;
+  if (signal.aborted) {
+    // The fetch took no notice of the signal: its answer would keep a socket.
+    await body?.cancel().catch(() => {});
+    return;
+  }
   if (status !== 200) {
     const refusal = { status, final: isFinal(status, stream), ticketed: isTicketed(stream) };
     let answer: "retry" | "stop" | undefined;

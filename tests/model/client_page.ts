@@ -18,7 +18,8 @@ import { type Piece, presentedOn } from "./client_hub.ts";
 import { Memory } from "./client_memory.ts";
 import type { Line } from "./client_network.ts";
 import { Reasons } from "./client_reasons.ts";
-import type { Act, Call, Step, Where } from "./client_schedule.ts";
+import { type RunPlan, Runs } from "./client_runs.ts";
+import type { Act, Call, Where } from "./client_schedule.ts";
 import type { Surroundings } from "./client_world.ts";
 
 /** What a store keeps: the cursor and, beside it, what the application knew at that moment. */
@@ -26,18 +27,6 @@ export interface Kept {
   readonly saved: SavedCursor;
   readonly memory: Memory;
 }
-
-/** One revalidation. */
-interface Run {
-  /** How many frames there were when it began: it brings all of them. */
-  readonly to: number;
-  /** Whether it takes no notice of its signal. */
-  readonly deaf: boolean;
-  abortedAt: number | null;
-  settle: ((ok: boolean) => void) | undefined;
-}
-
-type RunPlan = Extract<Step, { readonly do: "runs" }>;
 
 /** The application. */
 export class Page {
@@ -50,8 +39,7 @@ export class Page {
   readonly #reasons: Reasons;
   readonly #versions = createVersionMap();
   readonly #plans = new Map<Where, (readonly Act[])[]>();
-  #runPlan: RunPlan = { do: "runs", how: "ok", deaf: false };
-  readonly #runs = new Set<Run>();
+  readonly #runs: Runs;
   /** Loads of the store that have not answered, and saves. */
   readonly #store: (() => void)[] = [];
   /** How many of its own functions are being called: the stream is within a step of its own. */
@@ -77,6 +65,14 @@ export class Page {
     this.#reasons = new Reasons(kept !== null && kept.saved.cursor !== "" && !stateKept);
     if (kept?.saved.unverified === true) this.#reasons.doubted();
     const { options, clock, network } = world;
+    this.#runs = new Runs({
+      clock,
+      hub: world.hub,
+      memory: this.memory,
+      versions: this.#versions,
+      reasons: this.#reasons,
+      fault: (text) => this.#fault(text),
+    });
     this.stream = createStream({
       url: options.ticketed
         ? () => {
@@ -153,17 +149,12 @@ export class Page {
 
   /** How its revalidations go from now on. */
   planRuns(plan: RunPlan): void {
-    this.#runPlan = plan;
+    this.#runs.plan(plan);
   }
 
-  /** The oldest revalidation that waits ends. Returns whether there was one. */
-  settle(ok: boolean): boolean {
-    for (const run of this.#runs) {
-      if (run.settle === undefined) continue;
-      run.settle(ok);
-      return true;
-    }
-    return false;
+  /** The oldest revalidation that waits ends. */
+  settle(ok: boolean): void {
+    this.#runs.settle(ok);
   }
 
   /** The store answers the oldest thing that it was asked, or the newest. */
@@ -182,9 +173,7 @@ export class Page {
   /** It behaves from now on. */
   calm(): void {
     this.#plans.clear();
-    this.planRuns({ do: "runs", how: "ok", deaf: false });
-    // The deaf ones never settle: the stream goes on without them.
-    for (const run of [...this.#runs]) if (!run.deaf) run.settle?.(true);
+    this.#runs.calm();
     while (this.#store.length > 0) this.stored(false);
   }
 
@@ -196,7 +185,7 @@ export class Page {
 
   /** Whether a revalidation runs that was not aborted. */
   get revalidating(): boolean {
-    return [...this.#runs].some(({ abortedAt }) => abortedAt === null);
+    return this.#runs.running;
   }
 
   /** Whether a wake has brought nothing. */
@@ -263,50 +252,8 @@ export class Page {
   #revalidate(context: RevalidateContext): Promise<void> {
     if (this.#gone) return Promise.resolve();
     this.#called("revalidate");
-    const { clock, hub } = this.#world;
-    const { signal } = context;
-    for (const { abortedAt } of this.#runs) {
-      if (abortedAt === null || clock.now() - abortedAt < REVALIDATE_TIMEOUT_MS) {
-        this.#fault("a revalidation began while another one was under way");
-      }
-    }
-    if (signal.aborted) this.#fault("a revalidation began with an aborted signal");
-    if (context.epoch !== hub.hello?.epoch) this.#fault(`a revalidation of epoch ${context.epoch}`);
-    const wrong = this.#reasons.began(context);
-    if (wrong !== "") this.#fault(wrong);
     this.#world.count(`run ${context.cause}`);
-    const { how, deaf } = this.#runPlan;
-    const since = clock.now();
-    const run: Run = { to: hub.log.length, deaf, abortedAt: null, settle: undefined };
-    this.#runs.add(run);
-    const done = new Promise<void>((resolve, reject) => {
-      run.settle = (ok: boolean): void => {
-        if (!this.#runs.delete(run)) return;
-        if (ok) {
-          this.memory.fetched(run.to);
-          this.#versions.observe({ kind: "thing", ref: "1" }, "v1");
-          resolve();
-        } else reject(new Error("planned"));
-        if (run.abortedAt === null) this.#reasons.ended(ok, since);
-      };
-    });
-    // It may end, and then be thrown away, by what the application does below.
-    done.catch(() => {});
-    signal.addEventListener("abort", () => {
-      run.abortedAt = clock.now();
-      // Also of one that has settled in this very moment: the stream has not heard of that.
-      this.#reasons.aborted();
-      if (!run.deaf) run.settle?.(false);
-    });
-    try {
-      this.#within("revalidate", () => {});
-    } catch (error) {
-      this.#runs.delete(run);
-      this.#reasons.ended(false, since);
-      throw error;
-    }
-    if (how !== "wait") queueMicrotask(() => run.settle?.(how === "ok"));
-    return done;
+    return this.#runs.begin(context, () => this.#within("revalidate", () => {}));
   }
 
   #onLifecycle(record: LifecycleRecord): void {
@@ -349,8 +296,6 @@ export class Page {
     return new Promise((resolve) => this.#store.push(() => resolve()));
   }
 }
-
-const REVALIDATE_TIMEOUT_MS = 30_000;
 
 /** What a tally counts. */
 function nameOf(record: LifecycleRecord): string {

@@ -27,6 +27,8 @@ export class Reasons {
    * succeeds; after one that was rejected it may: the connection may have been over before.
    */
   #restored: "yes" | "maybe" | "no";
+  /** What it was before the newest run ended. */
+  #restoredBefore: "yes" | "maybe" | "no" = "no";
   /** Something is missing which no connection will bring: no frame may come before a revalidation. */
   #owed = "";
   /** The next run has to be a full one. */
@@ -148,6 +150,7 @@ export class Reasons {
    */
   ended(ok: boolean, since: number): void {
     if (ok) this.#goodSince = since;
+    this.#restoredBefore = this.#restored;
     if (ok) this.#restored = "no";
     else if (this.#restored !== "no") {
       this.#restored = "maybe";
@@ -157,8 +160,13 @@ export class Reasons {
     if (!ok) this.#reason("hello");
   }
 
-  /** It was aborted. */
-  aborted(): void {
+  /**
+   * It was aborted.
+   *
+   * @param settled Whether it had just ended: the stream has not heard of that.
+   */
+  aborted(settled: boolean): void {
+    if (settled && this.#restoredBefore !== "no") this.#restored = "maybe";
     this.#reason("hello");
     if (this.#restored !== "no") this.#reason("restored");
   }
