@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import { eventually } from "../support/poll.ts";
 import { test } from "../support/test.ts";
 import { readUntil, runDemo, type RunningDemo, withDemo } from "./support.ts";
 
@@ -18,10 +19,12 @@ async function post(
 test("a taken port is said, and a free one is taken instead", () =>
   withDemo((first) => {
     const port = new URL(first.url).port;
-    return withDemo((second) => {
+    return withDemo(async (second) => {
       assert(second.url !== first.url);
-      assertStringIncludes(second.output(), `port ${port} is taken`);
-      return Promise.resolve();
+      // It is the line after the address: it may come in a piece of its own.
+      await eventually(() => second.output().includes(`port ${port} is taken`), {
+        what: "the taken port to be said",
+      });
     }, ["--port", port]);
   }));
 

@@ -116,7 +116,8 @@ export class Stream {
 
   /**
    * The library asks for the page's state to be brought up to date, and holds what comes meanwhile.
-   * The state of this page is a list of events: what it lacks of them, if anything, is replayed.
+   * The state of this page is a list of events: what it lacks of them, if anything, is replayed. After
+   * a short absence it lacks none: what went by then is kept for it.
    * @param {AbortSignal} signal
    */
   async catchUp(signal) {

@@ -13,11 +13,11 @@ export interface Audience {
   /** Whether there is a network. */
   readonly online: OnlineSource;
   /**
-   * Says so if nobody sees a page any more. Not at once: between two tabs, and while a host's tabs
-   * follow it from another one, there is a moment in which nobody does, and a stream that hears of it
-   * has every tab revalidate when it is over.
+   * A beat has passed: if nobody has seen a page for the whole of it, the stream is told. Not sooner:
+   * between two tabs, and while a host's tabs follow it from another one, there is a moment in which
+   * nobody does, and a stream that heard of it would have every tab revalidate when it is over.
    */
-  settle(): void;
+  beat(): void;
   /**
    * Takes a tab's report.
    *
@@ -33,15 +33,19 @@ export function createAudience(): Audience {
   const visible = new Set<string>();
   const seen = signal<"visible" | "hidden">("visible");
   const network = signal(true);
+  /** Whether nobody has seen a page since the last beat. */
+  let unseen = false;
   return {
     visibility: { hidden: () => seen.get() === "hidden", subscribe: seen.subscribe },
     online: { online: network.get, subscribe: network.subscribe },
-    settle() {
-      if (visible.size === 0) seen.set("hidden");
+    beat() {
+      if (unseen) seen.set("hidden");
+      unseen = visible.size === 0;
     },
     report(tab, sees, online = network.get()) {
       if (sees) visible.add(tab);
       else visible.delete(tab);
+      if (visible.size > 0) unseen = false;
       if (sees) seen.set("visible");
       network.set(online);
     },

@@ -203,7 +203,7 @@ export class Host {
 
   #tick(): void {
     const now = this.#clock.now();
-    this.#audience.settle();
+    this.#audience.beat();
     for (const tab of [...this.#tabs.values()]) {
       if (isSilent(tab.pulse, now, this.#beatMs) || this.#fanout.isFull(tab)) this.#expire(tab);
       else if (now - tab.pulse.heardAt >= this.#beatMs) {

@@ -253,7 +253,7 @@ test("a follower's own reports count: the profile is visible while any tab is", 
   await world.advance(120_000);
   assertEquals(leader.tab.state(), "open");
   follower.see(false);
-  await world.advance(70_000);
+  await world.advance(75_000);
   assertEquals(leader.tab.state(), "hidden_closed");
   follower.see(true);
   await world.advance(1000);

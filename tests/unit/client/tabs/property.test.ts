@@ -4,7 +4,7 @@ import { test } from "../../../support/test.ts";
 import { happen, schedules } from "./sim/schedule.ts";
 import { World, type WorldOptions } from "./sim/world.ts";
 
-const RUNS = 300;
+const RUNS = 200;
 
 async function check(options: WorldOptions, modes: readonly string[]): Promise<void> {
   const property = fc.asyncProperty(

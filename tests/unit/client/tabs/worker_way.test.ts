@@ -45,6 +45,25 @@ test("the state is the new one when its record comes", async () => {
   assertEquals(states.at(-1), "open open");
 });
 
+test("nothing is told within the call that attaches", async () => {
+  for (const options of [{}, { workers: false }, { workers: false, elections: false }]) {
+    const world = new World(options);
+    let attached = false;
+    world.open({ onLifecycle: () => assert(attached) });
+    attached = true;
+    await world.advance(1000);
+    assertEquals(world.server.open, 1);
+  }
+});
+
+test("a tab that is detached in the turn in which it attached never begins", async () => {
+  const world = new World();
+  const page = world.open();
+  page.detach();
+  await world.advance(60_000);
+  assertEquals([page.records, world.server.connects, world.clock.waiting(page.owner)], [[], 0, 0]);
+});
+
 test("a tab that comes late revalidates alone and in full, and gets what follows", async () => {
   const world = await worldOf(1);
   world.server.publish(2);
@@ -341,7 +360,7 @@ test("after a change of hosts the stream's next revalidation is a full one for t
   await world.advance(6000);
   assertEquals(page.runs.length, 1);
   page.see(false);
-  await world.advance(6000);
+  await world.advance(11_000);
   page.see(true);
   await world.advance(1000);
   assertEquals(page.runs.map(({ cause, full }) => [cause, full]), [
