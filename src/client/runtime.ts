@@ -80,12 +80,7 @@ export class Runtime {
 
   /** Starts the stream: watches the page and the network, loads the cursor once, and connects. */
   start(): void {
-    if (this.#unwatch !== null) {
-      const coming = this.#loading !== 0 || this.#queue.some(({ type }) => type === "start");
-      if (coming || this.#state.link.kind !== "stopped") return;
-      // The application has just heard that it was refused, and starts it again.
-      this.#rest();
-    }
+    if (this.#unwatch !== null) return;
     const { visibility, online, versions } = this.#options;
     const stopWatching = [
       visibility.subscribe((signal) => {
@@ -123,7 +118,7 @@ export class Runtime {
     // Who has settled must be known: the next revalidation waits for it. And what was dropped, is.
     const left = this.#queue.filter(({ type }) => type === "settled" || type === "drop_cursor");
     this.#queue.splice(0, this.#queue.length, ...left);
-    // First, for what is heard of the stop may start it again.
+    // Here, too: while its cursor is still being loaded the machine has not begun.
     this.#rest();
     if (this.#busy) this.#step({ type: "stop" });
     else this.dispatch({ type: "stop" });
@@ -161,9 +156,6 @@ export class Runtime {
     } finally {
       this.#busy = false;
     }
-    // Of its own accord, too: the server refused it for good.
-    const stopped = this.#state.link.kind === "stopped" && this.#loading === 0;
-    if (stopped && this.#unwatch !== null) this.#rest();
     const { cursor, unverified } = this.#state.delivery;
     if (this.#saver !== null && (cursor !== before.cursor || unverified !== before.unverified)) {
       this.#saver.put({ cursor: cursor === null ? "" : formatCursor(cursor), unverified });
@@ -184,7 +176,10 @@ export class Runtime {
       blank: versions === undefined || versions.size === 0,
       config: this.#config,
     });
+    const ended = state.link.kind === "stopped" && this.#state.link.kind !== "stopped";
     this.#state = state;
+    // Before anybody hears of it, for whoever does may start it again.
+    if (ended) this.#rest();
     const stops = this.#stops;
     for (const effect of effects) {
       // Stopped midway, by the application: only what ends something is still done.
