@@ -3,9 +3,9 @@ import { assertEquals } from "@std/assert";
 import puppeteer from "puppeteer-core";
 import { createHub } from "../../mod.ts";
 import { execute, ROOT, scratch } from "../structure/project.ts";
+import { CHROMIUM, CHROMIUM_ARGS } from "../support/chromium.ts";
 import { test } from "../support/test.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
 const PACKAGE = scratch("npm-page");
 
 for (const file of ["client.js", "browser/client.js"]) {
@@ -26,7 +26,7 @@ for (const file of ["client.js", "browser/client.js"]) {
     );
     const browser = await puppeteer.launch({
       executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+      args: [...CHROMIUM_ARGS],
     });
     try {
       const page = await browser.newPage();

@@ -7,10 +7,11 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { CHROMIUM } from "../support/chromium.ts";
 import { eventually } from "../support/poll.ts";
 import { test } from "../support/test.ts";
 import { hasColour } from "./pixels.ts";
-import { CHROMIUM, press, read, until, withDemo, withPage } from "./support.ts";
+import { press, read, until, withDemo, withPage } from "./support.ts";
 
 /** The browser's driver keeps timers for its calls, which may end in a later test. */
 const browser = { needs: [CHROMIUM], timeoutMs: 90_000, foreignTimers: true };

@@ -1,10 +1,11 @@
 /** The second page: what the client reports, as it happens. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Page } from "puppeteer-core";
+import { CHROMIUM } from "../support/chromium.ts";
 import { eventually } from "../support/poll.ts";
 import { test } from "../support/test.ts";
 import { hasColour } from "./pixels.ts";
-import { CHROMIUM, press, until, withPage } from "./support.ts";
+import { press, until, withPage } from "./support.ts";
 
 const browser = { needs: [CHROMIUM], timeoutMs: 90_000, foreignTimers: true };
 

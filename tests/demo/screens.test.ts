@@ -1,10 +1,11 @@
 /** What the pages look like, and whether they can be used without a mouse. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "puppeteer-core";
+import { CHROMIUM } from "../support/chromium.ts";
 import { eventually } from "../support/poll.ts";
 import { test } from "../support/test.ts";
 import { hasColour, isSharp } from "./pixels.ts";
-import { CHROMIUM, press, withPage } from "./support.ts";
+import { press, withPage } from "./support.ts";
 
 const SCREENS = new URL("../../.cache/screens/", import.meta.url);
 const SIZES = [

@@ -5,10 +5,8 @@
  */
 import { fileURLToPath } from "node:url";
 import puppeteer, { type Browser, type BrowserContext, type Page } from "puppeteer-core";
+import { CHROMIUM, CHROMIUM_ARGS } from "../support/chromium.ts";
 import { eventually } from "../support/poll.ts";
-
-/** Debian's Chromium. */
-export const CHROMIUM = "/usr/bin/chromium";
 
 const ROOT = new URL("../../", import.meta.url);
 const CACHE = new URL(".cache/", ROOT);
@@ -24,16 +22,6 @@ const PERMISSIONS = [
   "--allow-net",
   "--allow-read=examples/demo/page,.cache/browser",
   "--allow-sys=cpus,loadavg,systemMemoryInfo",
-];
-
-const CHROMIUM_ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
 ];
 
 await bundleLibrary();
@@ -189,7 +177,7 @@ export async function withPage(work: (open: OpenPage) => Promise<void>): Promise
     const browser = await puppeteer.launch({
       executablePath: CHROMIUM,
       headless: true,
-      args: CHROMIUM_ARGS,
+      args: [...CHROMIUM_ARGS],
     });
     const complaints: string[] = [];
     const open: OpenPage["open"] = async (

@@ -1,8 +1,9 @@
 /** The page in several tabs, in several browsers, and over a page load. */
 import { assert, assertEquals, assertGreater, assertMatch } from "@std/assert";
 import type { Page } from "puppeteer-core";
+import { CHROMIUM } from "../support/chromium.ts";
 import { test } from "../support/test.ts";
-import { CHROMIUM, press, read, type Reading, readUntil, until, withPage } from "./support.ts";
+import { press, read, type Reading, readUntil, until, withPage } from "./support.ts";
 
 const browser = { needs: [CHROMIUM], timeoutMs: 90_000, foreignTimers: true };
 

@@ -4,18 +4,9 @@
  * @module
  */
 import type { CDPSession, Page } from "puppeteer-core";
+import { CHROMIUM_ARGS } from "../../support/chromium.ts";
 import type { RunningBrowser } from "./driver.ts";
 import { startPuppet } from "./puppet.ts";
-
-const ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 /** Puppeteer asks for these; with them a hidden tab is treated like one in front. */
 const AGAINST_LIFE = [
@@ -32,7 +23,7 @@ const AGAINST_LIFE = [
  */
 export function startChromium(program: string): Promise<RunningBrowser> {
   return startPuppet({
-    options: { executablePath: program, args: ARGS, ignoreDefaultArgs: AGAINST_LIFE },
+    options: { executablePath: program, args: [...CHROMIUM_ARGS], ignoreDefaultArgs: AGAINST_LIFE },
     async extras(page) {
       const session = await page.createCDPSession();
       return {
