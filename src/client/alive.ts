@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { readHeaders } from "./headers.ts";
+import { post } from "./post.ts";
 import type { LifecycleRecord } from "./records.ts";
 import type { AliveOptions, Fetch, HeadersSource } from "./types.ts";
 
@@ -43,18 +43,12 @@ export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
   const every = options.alive.everyBeats ?? options.everyBeats;
   let beats = 0;
   let posting: AbortController | null = null;
-  const post = async (controller: AbortController): Promise<void> => {
+  const acknowledge = async (controller: AbortController): Promise<void> => {
     let status: number | null = null;
     try {
-      const { alive, credentials, fetch } = options;
-      const headers = await readHeaders(options.headers);
+      const { alive: { url }, headers, credentials, fetch } = options;
       const { signal } = controller;
-      const response = await fetch(alive.url, {
-        method: "POST",
-        headers,
-        signal,
-        ...(credentials === undefined ? {} : { credentials }),
-      });
+      const response = await post({ url, headers, credentials, fetch, signal });
       status = response.status;
       await response.body?.cancel();
     } catch {
@@ -71,7 +65,7 @@ export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
       beats = 0;
       if (posting !== null) return;
       posting = new AbortController();
-      void post(posting);
+      void acknowledge(posting);
     },
     stop() {
       beats = 0;

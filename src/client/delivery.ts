@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type Cursor, parseCursor } from "../wire/cursor.ts";
+import { type Cursor, readCursor } from "../wire/cursor.ts";
 import { type HeldItem, hold, NOTHING_HELD, takeHeld } from "./held.ts";
 import { type DeliveryState, type OpenConnection, tell, type Turn } from "./machine.ts";
 import { demand, dropRuns, endRun, isHolding, latch, startRun, tickRun } from "./revalidation.ts";
@@ -145,7 +145,7 @@ function spread({ rand }: Turn, spreadMs: number): number {
 
 function arrived(turn: Turn, open: OpenConnection, frame: Frame): void {
   const { id, type } = frame;
-  const cursor = id === null ? null : readCursor(turn, open, id);
+  const cursor = id === null ? null : ownCursor(turn, open, id);
   if (id !== null && cursor === null) {
     // It goes out, but where it stands nobody knows: the next hello revalidates.
     latch(turn.delivery);
@@ -157,20 +157,15 @@ function arrived(turn: Turn, open: OpenConnection, frame: Frame): void {
 }
 
 function marked(turn: Turn, open: OpenConnection, id: string): void {
-  const cursor = readCursor(turn, open, id);
+  const cursor = ownCursor(turn, open, id);
   if (cursor === null) return;
   turn.delivery.open = { ...open, high: Math.max(open.high, cursor.offset) };
   enqueue(turn, { frame: null, cursor });
 }
 
 /** A cursor of this connection's epoch; anything else is told, and moves nothing. */
-function readCursor(turn: Turn, open: OpenConnection, text: string): Cursor | null {
-  let cursor: Cursor | null = null;
-  try {
-    cursor = parseCursor(text);
-  } catch {
-    // The record says it.
-  }
+function ownCursor(turn: Turn, open: OpenConnection, text: string): Cursor | null {
+  const cursor = readCursor(text);
   if (cursor?.epoch === open.epoch) return cursor;
   const reason = cursor === null ? "malformed" : "foreign_epoch";
   tell(turn, { kind: "bad_cursor", reason, id: text.slice(0, 40) });
@@ -246,7 +241,7 @@ function lagged(
   const { lag } = event;
   tell(turn, { kind: "lag", missed: lag.missed });
   turn.effects.push({ type: "tell_lag", lag });
-  const to = readCursor(turn, open, lag.to);
+  const to = ownCursor(turn, open, lag.to);
   delivery.open = { ...open, high: Math.max(open.high, to?.offset ?? 0) };
   latch(delivery);
   // Behind a run that is under way the hole takes its place among what is held.

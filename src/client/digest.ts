@@ -15,8 +15,8 @@ import {
   readAnswer,
 } from "./digest_answer.ts";
 import { type Batch, cutBatches } from "./digest_batches.ts";
-import { readHeaders } from "./headers.ts";
 import { notify } from "./notify.ts";
+import { post } from "./post.ts";
 import type { LifecycleRecord } from "./records.ts";
 import { DEFAULT_TIMING } from "./timing.ts";
 import type { Fetch, HeadersSource } from "./types.ts";
@@ -117,7 +117,7 @@ export function createDigestClient(options: DigestClientOptions): DigestClient {
     async check(snapshot, signal) {
       const answers: DigestResult[] = [];
       for (const batch of cutBatches(snapshot, maxSubjects)) {
-        const ask = (inner: AbortSignal): Promise<DigestResult> => post(options, batch, inner);
+        const ask = (inner: AbortSignal): Promise<DigestResult> => askBatch(options, batch, inner);
         const answer = await withDeadline(timeoutMs, signal, ask);
         answers.push(answer);
         if (answer.mustRefetch) break;
@@ -131,23 +131,14 @@ export function createDigestClient(options: DigestClientOptions): DigestClient {
 }
 
 /** Asks about one batch. */
-async function post(
+async function askBatch(
   options: DigestClientOptions,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<DigestResult> {
-  const { url, credentials, fetch: send = (input, init) => fetch(input, init) } = options;
-  const headers = await readHeaders(options.headers);
-  // Headers may have taken their time: nothing is sent on behalf of a check that has ended.
-  signal.throwIfAborted();
-  headers.set("Content-Type", "application/json");
-  const response = await send(url, {
-    method: "POST",
-    headers,
-    body: batch.body,
-    signal,
-    ...(credentials !== undefined && { credentials }),
-  });
+  const { url, headers, credentials, fetch: send = (input, init) => fetch(input, init) } = options;
+  const { body } = batch;
+  const response = await post({ url, body, headers, credentials, fetch: send, signal });
   if (signal.aborted || response.status !== 200) {
     // Left alone, an unread body keeps its socket.
     response.body?.cancel().catch(() => {});

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { parseCursor } from "../wire/cursor.ts";
+import { readCursor } from "../wire/cursor.ts";
+import { readObject } from "../wire/json.ts";
 import { versionFault } from "../wire/digest.ts";
 import type { Batch } from "./digest_batches.ts";
 import type { Subject } from "./types.ts";
@@ -77,7 +78,7 @@ export function maxAnswerBytes(batch: Batch): number {
  * @returns What it says; `null` when it does not fit the batch. Unknown fields are ignored.
  */
 export function readAnswer(text: string, batch: Batch): DigestResult | null {
-  const raw = parseObject(text);
+  const raw = readObject(text);
   if (raw === null) return null;
   const { epoch, floor, head, checked, must_refetch: mustRefetch } = raw;
   if (typeof epoch !== "string" || typeof floor !== "string" || typeof head !== "string") {
@@ -161,21 +162,6 @@ function askedSubject(entry: unknown, batch: Batch): HeldVersion | null {
   return subject !== undefined && subject.kind === kind ? subject : null;
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null
-      ? value as Readonly<Record<string, unknown>>
-      : null;
-  } catch {
-    return null;
-  }
-}
-
 function isCursor(text: string): boolean {
-  try {
-    return parseCursor(text) !== null;
-  } catch {
-    return false;
-  }
+  return readCursor(text) !== null;
 }

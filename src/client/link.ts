@@ -7,7 +7,7 @@ import { closeDelivery, wakeDelivery } from "./delivery.ts";
 import { type LinkState, tell, type Turn } from "./machine.ts";
 import type { Disconnect } from "./records.ts";
 import type { CommandEvent, HelloReport, LinkReport, MachineConfig, WakeCause } from "./step.ts";
-import { MAX_WAIT_MS } from "./timing.ts";
+import { backoffStep, MAX_WAIT_MS } from "./timing.ts";
 import type { StreamState } from "./types.ts";
 
 /**
@@ -276,8 +276,7 @@ export function endStream(turn: Turn, reason: Disconnect, detail: string): void 
 /** Full jitter: between nothing and twice as much after each failure, up to the cap. */
 function backOff(turn: Turn, leastMs: number, failures: 0 | 1): void {
   const { link, now, rand, config } = turn;
-  // 2^31 is beyond any cap; more would turn the product into Infinity.
-  const step = Math.min(config.capMs, config.baseMs * 2 ** Math.min(link.attempt, 31));
+  const step = backoffStep(config, link.attempt);
   link.attempt += failures;
   if (config.maxAttempts > 0 && link.attempt >= config.maxAttempts) return move(turn, "exhausted");
   if (!link.online) return move(turn, "offline");

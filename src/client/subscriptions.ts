@@ -9,6 +9,7 @@ import { type Cursor, formatCursor } from "../wire/cursor.ts";
 import type { Hello } from "../wire/hello.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { LifecycleRecord } from "./records.ts";
+import { backoffStep } from "./timing.ts";
 import { type Answer, readSubscribed, TopicPosts } from "./topic_posts.ts";
 import type { HistoryRequest, Subscribed } from "./types.ts";
 
@@ -183,8 +184,8 @@ export class Subscriptions {
     }
     if (typeof this.#connection !== "string") return;
     const { clock, timing } = this.#options.stream;
-    const step = Math.min(timing.capMs, timing.baseMs * 2 ** Math.min(topic.failures++, 31));
-    const cancel = clock.after(timing.baseMs + clock.random() * step, () => {
+    const waitMs = timing.baseMs + clock.random() * backoffStep(timing, topic.failures++);
+    const cancel = clock.after(waitMs, () => {
       this.#retries.delete(cancel);
       if (this.#topics.get(name) === topic) this.#post(name, topic);
     });

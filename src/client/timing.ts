@@ -76,6 +76,18 @@ export const DEFAULT_TIMING: TimingConfig = {
  */
 export const MAX_WAIT_MS = 3_600_000;
 
+/**
+ * The step of the backoff, of which a random part is waited.
+ *
+ * @param timing Its first step, and the longest.
+ * @param failures How many attempts have failed before.
+ * @returns Twice as much after each failure, in milliseconds.
+ */
+export function backoffStep({ baseMs, capMs }: TimingConfig, failures: number): number {
+  // 2^31 is beyond any cap; more would turn the product into Infinity.
+  return Math.min(capMs, baseMs * 2 ** Math.min(failures, 31));
+}
+
 /** These may be 0: it switches something off. */
 const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof TimingConfig>([
   "hiddenCloseAfterMs",

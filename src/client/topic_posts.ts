@@ -4,9 +4,10 @@
  * @module
  */
 import type { Verdict } from "../wire/hello.ts";
+import { readObject } from "../wire/json.ts";
 import { readText } from "./body.ts";
-import { readHeaders } from "./headers.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { post } from "./post.ts";
 import type { Subscribed } from "./types.ts";
 
 /** An answer that came whole. */
@@ -89,14 +90,9 @@ export class TopicPosts {
 
   async #request(url: string | URL, body: unknown, signal: AbortSignal): Promise<Answer> {
     const { headers, credentials, fetch } = this.#stream;
-    const sent = await readHeaders(headers);
-    sent.set("Content-Type", "application/json");
-    const response = await fetch(url, {
-      method: "POST",
-      headers: sent,
+    const response = await post({
+      ...{ url, headers, credentials, fetch, signal },
       body: JSON.stringify(body),
-      signal,
-      ...(credentials === undefined ? {} : { credentials }),
     });
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
     return { ok: response.ok, status: response.status, body: text ?? "" };
@@ -110,12 +106,8 @@ export class TopicPosts {
  * @returns What it says; `null` when it says nothing of the kind.
  */
 export function readSubscribed(body: string): Subscribed | null {
-  try {
-    const { verdict, head } = JSON.parse(body) as Partial<Record<string, unknown>>;
-    if (typeof verdict !== "string" || typeof head !== "string") return null;
-    // A verdict that this version does not know is no "resumed", and that is all that counts.
-    return { verdict: verdict as Verdict, head };
-  } catch {
-    return null;
-  }
+  const { verdict, head } = readObject(body) ?? {};
+  if (typeof verdict !== "string" || typeof head !== "string") return null;
+  // A verdict that this version does not know is no "resumed", and that is all that counts.
+  return { verdict: verdict as Verdict, head };
 }

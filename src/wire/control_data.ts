@@ -5,6 +5,7 @@
  * @module
  */
 import type { Lag } from "./control.ts";
+import { readObject } from "./json.ts";
 
 /** Where a stretch of frames begins or ends. */
 export type Phase = "begin" | "end";
@@ -16,7 +17,7 @@ export type Phase = "begin" | "end";
  * @returns The reason, at most 64 characters; `""` when it says none.
  */
 export function readReset(data: string): string {
-  const { reason } = readObject(data);
+  const { reason } = fields(data);
   return typeof reason === "string" ? reason.slice(0, 64) : "";
 }
 
@@ -27,7 +28,7 @@ export function readReset(data: string): string {
  * @returns The hole; `missed` is `null` and a cursor `""` when it does not say.
  */
 export function readLag(data: string): Lag {
-  const { missed, from, to } = readObject(data);
+  const { missed, from, to } = fields(data);
   return {
     missed: Number.isSafeInteger(missed) && Number(missed) >= 0 ? Number(missed) : null,
     from: typeof from === "string" ? from : "",
@@ -42,7 +43,7 @@ export function readLag(data: string): Lag {
  * @returns The phase, `null` when it is neither; and the topic, `""` when it names none.
  */
 export function readPhase(data: string): { readonly phase: Phase | null; readonly topic: string } {
-  const { phase, topic } = readObject(data);
+  const { phase, topic } = fields(data);
   return {
     phase: phase === "begin" || phase === "end" ? phase : null,
     topic: typeof topic === "string" ? topic : "",
@@ -56,15 +57,11 @@ export function readPhase(data: string): { readonly phase: Phase | null; readonl
  * @returns In how many milliseconds the connection's authority ends; 0 when it does not say.
  */
 export function readExpiring(data: string): number {
-  const ms = readObject(data)["in_ms"];
+  const ms = fields(data)["in_ms"];
   return Number.isSafeInteger(ms) && Number(ms) >= 0 ? Number(ms) : 0;
 }
 
-function readObject(data: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
-  } catch {
-    return {};
-  }
+/** The fields of a frame's data; none where it cannot be read. */
+function fields(data: string): Readonly<Record<string, unknown>> {
+  return readObject(data) ?? {};
 }

@@ -64,6 +64,20 @@ export function parseCursor(text: string): Cursor | null {
 }
 
 /**
+ * Reads what may be a cursor and need not be one.
+ *
+ * @param text Any text.
+ * @returns The cursor; `null` when it is none, or empty.
+ */
+export function readCursor(text: string): Cursor | null {
+  try {
+    return parseCursor(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
  * Writes a cursor as the value of an `id:` field; the inverse of {@linkcode parseCursor}.
  *
  * @param cursor The cursor to write.

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Cursor, parseCursor } from "../../wire/cursor.ts";
+import { readCursor } from "../../wire/cursor.ts";
 
 /**
  * Says whether whoever has got everything up to one cursor has everything up to another.
@@ -14,14 +14,6 @@ import { type Cursor, parseCursor } from "../../wire/cursor.ts";
  */
 export function covers(cursor: string, other: string): boolean {
   if (cursor === other || other === "") return true;
-  const [a, b] = [read(cursor), read(other)];
+  const [a, b] = [readCursor(cursor), readCursor(other)];
   return a !== null && b !== null && a.epoch === b.epoch && a.offset >= b.offset;
-}
-
-function read(cursor: string): Cursor | null {
-  try {
-    return parseCursor(cursor);
-  } catch {
-    return null;
-  }
 }

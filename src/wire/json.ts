@@ -1,0 +1,20 @@
+/**
+ * Reading JSON that a peer sent.
+ *
+ * @module
+ */
+
+/**
+ * Reads an object of JSON.
+ *
+ * @param text Any text.
+ * @returns Its fields; `null` when it is no JSON, or none of an object.
+ */
+export function readObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : null;
+  } catch {
+    return null;
+  }
+}
