@@ -8,6 +8,7 @@
  */
 import { RefusedError } from "../errors.ts";
 import { formatCursor } from "../wire/cursor.ts";
+import { errorForLog } from "../wire/text.ts";
 import { type Address, readAddress, retryAfterOf, topicsOf, urlOf, withQuery } from "./address.ts";
 import { readHeaders } from "./headers.ts";
 import { notify } from "./notify.ts";
@@ -213,12 +214,9 @@ function fail(
 
 /** Node says no more than that a fetch failed; why stands in the cause. */
 function describe(error: unknown): string {
-  try {
-    const cause = error instanceof Error ? error.cause : undefined;
-    return cause === undefined ? String(error) : `${error} (${cause})`;
-  } catch {
-    return "an error without a text";
-  }
+  const cause = error instanceof Error ? error.cause : undefined;
+  const text = errorForLog(error);
+  return cause === undefined ? text : `${text} (${errorForLog(cause)})`;
 }
 
 /** Platforms repeat the address, in which there may be a ticket or a password. */
