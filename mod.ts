@@ -28,28 +28,50 @@
  * @module
  */
 export {
+  AppendUnknownError,
   ConfigError,
   ConnectionGoneError,
   CursorError,
   type ErrorCode,
   FrameTooLargeError,
   InvalidUtf8Error,
+  JournalEpochError,
+  JournalError,
+  type JournalFault,
+  JournalGapError,
   ProtocolError,
   TidemarkError,
   TopicError,
 } from "./src/errors.ts";
 
 export { createHub } from "./src/hub/hub.ts";
+export { openHub } from "./src/cluster/open_hub.ts";
+export type { JournaledEvent, JournaledHub, JournaledHubOptions } from "./src/cluster/types.ts";
+export type {
+  Appended,
+  Journal,
+  JournalEntry,
+  JournalEvent,
+  JournalPage,
+  JournalQuery,
+  JournalRange,
+  JournalWindow,
+  TailOptions,
+} from "./src/journal/journal.ts";
 export type { Clock, Timer } from "./src/hub/clock.ts";
 export type { HubOptions, Logger, ReplayOptions, SlowPolicy } from "./src/hub/options.ts";
 export type {
   ConnectionInfo,
   DisconnectTarget,
+  HistoryRequest,
   Hub,
   Position,
   PublishEvent,
   RingEvent,
   ServeOptions,
+  StreamHub,
+  SubscribeOptions,
+  Subscription,
   Writer,
 } from "./src/hub/types.ts";
 export type {

@@ -4,44 +4,38 @@
  * @module
  */
 import { ConnectionGoneError } from "../errors.ts";
-import { joinBytes } from "../wire/frame.ts";
+import type { CatchUpEnd } from "./catch_up.ts";
+import { ChunkMaker } from "./chunk_maker.ts";
 import type { ConnectionHome, Identity } from "./connection_home.ts";
 import { Farewell } from "./farewell.ts";
 import { Feed } from "./feed.ts";
-import { MAX_CHUNK_BYTES } from "./joiner.ts";
+import { type Opening, type Stage, stageAfterHello } from "./opening.ts";
 import { Outbox } from "./outbox.ts";
 import { Outlet } from "./outlet.ts";
 import type { DepartureCause, FailedWrite } from "./presence.ts";
 import type { Frame } from "./ring.ts";
 import type { Peer, Sink } from "./sink.ts";
+import type { Topics } from "./topics.ts";
 import type { Judgement } from "./verdict.ts";
-
-/**
- * How far the opening has come. `replay`: what was missed goes out. `hook`: the application's frames
- * come next. `hooking`: it writes them, and live frames wait. `flow`: live frames go out.
- */
-type Stage = "replay" | "hook" | "hooking" | "flow";
 
 /** One stream. */
 export class Connection implements Peer {
   /** Who it is. */
   readonly identity: Identity;
-  /** How its cursor was judged. */
-  readonly judgement: Judgement;
+  /** Its frames. Whoever changes what they are calls {@linkcode flush} afterwards. */
+  readonly feed: Feed;
   readonly #home: ConnectionHome;
   readonly #outlet = new Outlet();
   readonly #outbox = new Outbox();
-  readonly #feed: Feed;
+  readonly #chunks: ChunkMaker;
   readonly #farewell = new Farewell();
   readonly #maySkip: boolean;
   /** Whether a flush is on its way. */
   #woken = false;
   #greeted = false;
-  #stage: Stage;
-  #hook: (() => Promise<void>) | null;
-  #keepaliveDue = false;
-  #idDue = true;
-  #writing: FailedWrite = "frame";
+  #stage: Stage = "judging";
+  #hook: (() => Promise<void>) | null = null;
+  #judgement: Judgement | null = null;
   /** Since when bytes have waited and none was taken, on the monotonic clock. */
   #waitingSince: number | null;
   /** Whether the runtime said that the socket is gone. */
@@ -49,33 +43,63 @@ export class Connection implements Peer {
   #ended: DepartureCause | null = null;
 
   /**
+   * Makes a connection that waits for {@linkcode open}.
+   *
    * @param home Its hub.
    * @param identity Who it is.
-   * @param judgement How its cursor was judged.
-   * @param opening The bytes it starts with: `retry:` and the hello.
-   * @param hook Writes the application's frames, once hello and replay were handed over.
+   * @param first The bytes that it starts with, whatever comes: `retry:`.
    */
-  constructor(
-    home: ConnectionHome,
-    identity: Identity,
-    judgement: Judgement,
-    opening: Uint8Array,
-    hook: (() => Promise<void>) | null,
-  ) {
+  constructor(home: ConnectionHome, identity: Identity, first: Uint8Array) {
     this.#home = home;
     this.identity = identity;
-    this.judgement = judgement;
     this.#maySkip = home.settings.slow === "lag" && identity.declaresLag;
-    this.#feed = new Feed(home, identity.topics, this.#maySkip, judgement);
-    this.#hook = hook;
-    this.#outbox.push(opening);
-    this.#stage = this.#feed.catching ? "replay" : hook === null ? "flow" : "hook";
+    this.feed = new Feed(home, identity.topics, this.#maySkip, () => this.flush());
+    this.#chunks = new ChunkMaker(home, this.feed, this.#outbox, {
+      caughtUp: () => this.#caughtUp(),
+      stopped: (end) => this.#stopped(end),
+    });
+    this.#outbox.push(first);
     this.#waitingSince = home.settings.clock.monotonic();
+  }
+
+  /** How its cursor was judged; `null` while it is not. */
+  get judgement(): Judgement | null {
+    return this.#judgement;
+  }
+
+  /** What it listens to; `null` for everything. */
+  get topics(): Topics {
+    return this.identity.topics;
+  }
+
+  /** Whether it is open, and not about to end. */
+  get open(): boolean {
+    return this.#judgement !== null && !this.#over;
+  }
+
+  /**
+   * Lets it begin: from this turn on it misses nothing after the judgement's position.
+   *
+   * @param opening What it begins with.
+   */
+  begin(opening: Opening): void {
+    if (this.#over) return;
+    const { judgement, hello, hook, histories } = opening;
+    const { topics } = this.identity;
+    // Up to here the past is the replay's affair, or a history's.
+    for (const topic of topics?.keys() ?? []) topics?.set(topic, judgement.position);
+    this.#judgement = judgement;
+    this.feed.start(judgement);
+    this.#outbox.push(hello);
+    this.#hook = hook;
+    this.#stage = stageAfterHello(opening);
+    for (const history of histories) this.feed.recall(history);
+    this.flush();
   }
 
   /** How many frames are queued for it. */
   get queued(): number {
-    return this.#feed.queued;
+    return this.feed.queued;
   }
 
   attach(sink: Sink): void {
@@ -95,7 +119,7 @@ export class Connection implements Peer {
 
   failed(): void {
     this.#gone = true;
-    this.#fail("dead", this.#writing);
+    this.#fail("dead", this.#chunks.writing);
   }
 
   /**
@@ -105,7 +129,7 @@ export class Connection implements Peer {
    */
   offer(frame: Frame): void {
     if (this.#over) return;
-    const outcome = this.#feed.offer(frame, this.#taking);
+    const outcome = this.feed.offer(frame, this.#taking);
     if (outcome === "full") return this.#fallBehind(1);
     if (outcome === "passed" || this.#woken) return;
     this.#woken = true;
@@ -119,10 +143,10 @@ export class Connection implements Peer {
     else this.#wait();
   }
 
-  /** Owes the peer a keepalive. At most one waits. */
+  /** Owes the peer a keepalive. At most one waits; none comes before the hello. */
   beat(): void {
-    if (this.#over) return;
-    this.#keepaliveDue = true;
+    if (this.#over || this.#stage === "judging") return;
+    this.#chunks.keepaliveDue = true;
     this.flush();
   }
 
@@ -135,9 +159,9 @@ export class Connection implements Peer {
   check(now: number): void {
     // A hook that runs into a shutdown may still wait for a peer that has stopped.
     if (this.#over && this.#stage !== "hooking") return;
-    if (!this.#over && this.#feed.overdue(now)) return this.#fallBehind(0);
+    if (!this.#over && this.feed.overdue(now)) return this.#fallBehind(0);
     const waited = now - (this.#waitingSince ?? now);
-    if (waited >= this.#home.settings.writeTimeoutMs) this.#fail("dead", this.#waitingWrite());
+    if (waited >= this.#home.settings.writeTimeoutMs) this.#fail("dead", this.#chunks.waiting);
   }
 
   /** Ends the connection in good order and without a word: the application wants it so. */
@@ -150,8 +174,17 @@ export class Connection implements Peer {
     if (this.#over) return;
     this.#farewell.reason = "shutdown";
     this.#hook = null;
-    if (this.#stage === "hook") this.#stage = "flow";
+    if (this.#stage === "hook" || this.#stage === "judging") this.#stage = "flow";
     if (this.#stage !== "hooking") this.#startFarewell();
+  }
+
+  /** Sends the peer away, with nothing more of what it is owed: it comes back and is judged anew. */
+  turnAway(): void {
+    if (this.#over) return;
+    this.feed.clear();
+    // Nor where the hub stands: with that it would believe to have had what it is owed.
+    this.#chunks.clear();
+    this.shutdown();
   }
 
   /**
@@ -176,40 +209,18 @@ export class Connection implements Peer {
 
   /** The next chunk; `null` when there is none. */
   readonly #take = (): Uint8Array | null => {
-    const rest = this.#outbox.next();
-    if (rest !== null) return rest;
-    const flowing = this.#stage === "flow" && !this.#feed.catching;
-    if (flowing && this.#outbox.empty && !this.#keepaliveDue && !this.#idDue) {
-      // The way of nearly every chunk: frames only, joined once for all who wait for the same.
-      if (this.#feed.queued === 0) return this.#goodbye();
-      this.#writing = "frame";
-      return this.#outbox.cut(this.#home.joiner.join(this.#feed.dequeue()));
-    }
-    const parts: Uint8Array[] = [];
-    this.#writing = this.#waitingWrite();
-    const room = this.#outbox.moveTo(parts, MAX_CHUNK_BYTES);
-    if (this.#keepaliveDue && room > 0) {
-      if (flowing && this.#feed.queued === 0) this.#putId(parts);
-      parts.push(this.#home.keepalive);
-      this.#keepaliveDue = false;
-    }
-    if (room > 0) this.#putFrames(parts, room);
-    return parts.length === 0 ? this.#goodbye() : this.#outbox.cut(joinBytes(parts));
+    return this.#chunks.next(this.#stage) ?? (this.#stage === "flow" ? this.#farewell.say() : null);
   };
 
-  #putFrames(parts: Uint8Array[], room: number): void {
-    if (this.#stage === "hook" || this.#stage === "hooking") return;
-    this.#feed.put(parts, room);
-    if (this.#feed.lost) return this.#evict();
-    if (this.#feed.waiting) return;
+  #caughtUp(): Stage {
     if (this.#stage === "replay") this.#stage = this.#hook === null ? "flow" : "hook";
-    if (this.#stage === "flow" && this.#idDue) this.#putId(parts);
+    return this.#stage;
   }
 
-  /** Tells a reader of quiet topics where it stands: nothing before the head is still to come. */
-  #putId(parts: Uint8Array[]): void {
-    parts.push(this.#home.log.idOnly());
-    this.#idDue = false;
+  #stopped(end: CatchUpEnd): void {
+    if (end === "lost") return this.#evict();
+    this.#home.metrics.turnedAway();
+    this.turnAway();
   }
 
   /** What follows from the runtime having taken a chunk. */
@@ -217,7 +228,7 @@ export class Connection implements Peer {
     this.#outbox.taken();
     // A sink may have told within its write that the peer has left.
     if (this.#ended !== null) return;
-    if (!this.#greeted) {
+    if (!this.#greeted && this.#judgement !== null) {
       this.#greeted = true;
       this.#home.arrived(this);
     }
@@ -228,20 +239,15 @@ export class Connection implements Peer {
   #wait(): void {
     if (this.#ended !== null) return;
     const { turn } = this.#home;
-    if (this.#feed.over) this.#feed.noteOver(turn.now());
+    if (this.feed.over) this.feed.noteOver(turn.now());
     if (this.#waitingSince === null && this.#hasOffer()) this.#waitingSince = turn.now();
   }
 
   /** Whether bytes wait for the peer, rather than for a hook. */
   #hasOffer(): boolean {
-    if (!this.#outbox.empty || this.#keepaliveDue) return true;
-    const held = this.#stage === "hook" || this.#stage === "hooking";
-    return !held && this.#feed.waiting;
-  }
-
-  #waitingWrite(): FailedWrite {
-    if (this.#outbox.hasPromise) return "hook";
-    return !this.#outbox.empty || this.#feed.waiting ? "frame" : "keepalive";
+    if (!this.#outbox.empty || this.#chunks.keepaliveDue) return true;
+    const gives = this.#stage === "replay" || this.#stage === "flow";
+    return gives && this.feed.waiting && !this.feed.reading;
   }
 
   #runHook(): void {
@@ -258,8 +264,8 @@ export class Connection implements Peer {
   }
 
   /** A peer that takes a chunk now is not slow: what its queue had no place for the log may hold. */
-  #fallBehind(owed: number): void {
-    if (this.#maySkip || this.#taking) this.#feed.fallBehind(owed);
+  #fallBehind(owed: 0 | 1): void {
+    if (this.#maySkip || this.#taking) this.feed.fallBehind(owed);
     else this.#evict();
   }
 
@@ -267,10 +273,9 @@ export class Connection implements Peer {
   #evict(): void {
     this.#farewell.reason ??= "slow";
     this.#stage = "flow";
-    this.#feed.clear();
+    this.feed.clear();
     this.#outbox.clear(() => new ConnectionGoneError("evicted"), !this.#greeted);
-    this.#keepaliveDue = false;
-    this.#idDue = false;
+    this.#chunks.clear();
     this.#home.left(this);
     this.#startFarewell();
   }
@@ -279,10 +284,6 @@ export class Connection implements Peer {
     this.#farewell.start(this.#home.settings, () => this.#fail("dead"));
     // Not at once: this may be in the midst of a fan-out, and a write may call back.
     this.#home.wake(this);
-  }
-
-  #goodbye(): Uint8Array | null {
-    return this.#stage === "flow" ? this.#farewell.say() : null;
   }
 
   /** Whether it would hand over a frame at once: nothing but its own turn keeps it waiting. */
@@ -305,7 +306,7 @@ export class Connection implements Peer {
     if (this.#ended !== null) return;
     this.#ended = cause;
     this.#farewell.cancel();
-    this.#feed.clear();
+    this.feed.clear();
     this.#outbox.clear(() => new ConnectionGoneError(cause));
     this.#home.left(this);
     const closed = this.#outlet.close(write === undefined && !this.#outbox.midFrame);

@@ -39,8 +39,8 @@ export interface Identity {
   readonly id: string;
   /** The application's tag; `""` for none. */
   readonly tag: string;
-  /** The topics; `null` for everything. */
-  readonly topics: readonly string[] | null;
+  /** What it listens to, and since when; `null` for everything. */
+  readonly topics: Map<string, number> | null;
   /** Whether the client understands `sse:lag`. */
   readonly declaresLag: boolean;
 }

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Topics } from "./topics.ts";
+
 /** How many topics are remembered before the ones longest quiet are folded into one number. */
 export const MAX_EVICTED_TOPICS = 65_536;
 
@@ -53,15 +55,28 @@ export class EvictedOffsets {
   }
 
   /**
+   * The newest offset of one topic that is no longer held.
+   *
+   * @param topic The topic.
+   * @returns The offset; 0 when there is none.
+   */
+  newestOf(topic: string): number {
+    return Math.max(this.#common, this.#newest.get(topic) ?? 0);
+  }
+
+  /**
    * The newest offset that a connection would have received and that is no longer held.
    *
    * @param topics The connection's topics; `null` for everything.
    * @returns The offset; 0 when there is none.
    */
-  newestFor(topics: readonly string[] | null): number {
+  newestFor(topics: Topics): number {
     if (topics === null) return this.#any;
     let newest = Math.max(this.#common, this.#newest.get("") ?? 0);
-    for (const topic of topics) newest = Math.max(newest, this.#newest.get(topic) ?? 0);
+    for (const [topic, since] of topics) {
+      const evicted = this.#newest.get(topic) ?? 0;
+      if (evicted > since) newest = Math.max(newest, evicted);
+    }
     return newest;
   }
 }

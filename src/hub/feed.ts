@@ -2,66 +2,57 @@
  * Which frames a connection is given next, and from where.
  *
  * A feed has a position, the last offset it gave, and two modes. *Live*, frames are queued as they
- * are published. *Catching up*, nothing is queued: it reads what matches after its position from the
- * log, and turns live in the same turn in which its position equals the head. The replay on connect
- * and the refill of a client that fell behind are this one mechanism, so the seam is exact: nothing
- * lost, nothing twice, nothing at or below the position.
+ * are published. *Catching up*, nothing is queued: it reads what matches after its position, and turns
+ * live in the same turn in which its position equals the head, so the seam is exact: nothing lost,
+ * nothing twice, nothing at or below the position.
  *
  * @module
  */
-import { lagFrames } from "../wire/control.ts";
 import { RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
+import { CatchUp, type CatchUpEnd, type CatchUpSource } from "./catch_up.ts";
+import type { History } from "./history.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
-import type { EventLog } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
 import type { HubSettings } from "./options.ts";
 import { FrameQueue } from "./queue.ts";
 import type { Frame } from "./ring.ts";
+import type { Topics } from "./topics.ts";
 import type { Turn } from "./turn.ts";
 import type { Judgement } from "./verdict.ts";
 
 /** What a feed reads, and whom it tells. */
-export interface FeedSource {
+export interface FeedSource extends CatchUpSource {
   readonly settings: HubSettings;
-  readonly log: EventLog;
-  readonly metrics: Metrics;
   readonly turn: Turn;
 }
 
 /** The frames of one connection. */
 export class Feed {
   readonly #source: FeedSource;
-  readonly #topics: readonly string[] | null;
-  readonly #maySkip: boolean;
   readonly #queue: FrameQueue;
-  #catching: boolean;
-  #position: number;
-  /** While catching up: how many matching, durable frames were published and not given yet. */
-  #owed: number;
+  readonly #catchUp: CatchUp;
+  /** Until it is started it queues nothing, either. */
+  #catching = true;
   /** Since when the queue has been over its bound, on the monotonic clock. */
   #overSince: number | null = null;
-  #lost = false;
 
   /**
    * @param source What it reads.
-   * @param topics The connection's topics; `null` for everything.
+   * @param topics What the connection listens to; `null` for everything. It may change.
    * @param maySkip Whether a hole is told and passed; otherwise it is the end.
-   * @param judgement Where it starts, and how many frames it owes already.
+   * @param wake Called when frames that were waited for can be given.
    */
-  constructor(
-    source: FeedSource,
-    topics: readonly string[] | null,
-    maySkip: boolean,
-    judgement: Judgement,
-  ) {
+  constructor(source: FeedSource, topics: Topics, maySkip: boolean, wake: () => void) {
     const { clientBuffer, clientBufferBytes } = source.settings;
     this.#source = source;
-    this.#topics = topics;
-    this.#maySkip = maySkip;
     this.#queue = new FrameQueue(clientBuffer, clientBufferBytes);
-    this.#position = judgement.position;
-    this.#owed = judgement.missed;
-    this.#catching = judgement.missed > 0;
+    this.#catchUp = new CatchUp(source, topics, maySkip, wake);
+  }
+
+  /** @param judgement Where it starts, and how many frames it owes already. */
+  start({ position, missed }: Judgement): void {
+    this.#catchUp.position = position;
+    this.#catchUp.owed = missed;
+    this.#catching = missed > 0;
   }
 
   /** How many frames are queued. */
@@ -74,7 +65,7 @@ export class Feed {
     return this.#queue.over;
   }
 
-  /** Whether it reads from the log. */
+  /** Whether it catches up. */
   get catching(): boolean {
     return this.#catching;
   }
@@ -84,9 +75,14 @@ export class Feed {
     return this.#catching || this.#queue.length > 0;
   }
 
-  /** Whether it came to a hole that it may not pass. */
-  get lost(): boolean {
-    return this.#lost;
+  /** Why it cannot go on; `null` while it can. */
+  get end(): CatchUpEnd | null {
+    return this.#catchUp.end;
+  }
+
+  /** Whether it waits for the journal rather than for the peer. */
+  get reading(): boolean {
+    return this.#catching && this.#queue.length === 0 && this.#catchUp.reading;
   }
 
   /**
@@ -100,7 +96,7 @@ export class Feed {
    */
   offer(frame: Frame, taking: boolean): "queued" | "passed" | "full" {
     if (this.#catching) {
-      if (frame.offset !== 0) this.#owed++;
+      if (frame.offset !== 0) this.#catchUp.owed++;
       return "passed";
     }
     const outcome = this.#queue.push(frame, taking || !this.overdue(frame.born));
@@ -130,20 +126,51 @@ export class Feed {
   }
 
   /**
-   * Stops queueing, and catches up once the queue has been given: only what the log no longer holds
-   * by then is lost.
+   * Stops queueing, and catches up once the queue has been given: only what nobody holds by then is
+   * lost.
    *
-   * @param owed How many frames found no place in the queue.
+   * @param owed How many frames found no place in the queue: the newest one, or none.
    */
-  fallBehind(owed: number): void {
+  fallBehind(owed: 0 | 1): void {
     this.#catching = true;
-    this.#owed = owed;
     this.#overSince = null;
+    this.#catchUp.owed = owed;
+    // What matches and stands before it is in the queue, or was given: there is nothing to look for.
+    this.#catchUp.settled = this.#source.log.head - owed;
+  }
+
+  /**
+   * Gives a topic's history: after what is queued, before whatever is published from now on.
+   *
+   * @param history The history.
+   */
+  recall(history: History): void {
+    if (!this.#catching) this.fallBehind(0);
+    this.#catchUp.recall(history);
+  }
+
+  /**
+   * Gives up a history.
+   *
+   * @param history The history; one that was given already does no harm.
+   */
+  forgo(history: History): void {
+    this.#catchUp.forgo(history);
+  }
+
+  /**
+   * Takes note that a topic is no longer listened to.
+   *
+   * @param topic The topic.
+   */
+  unsubscribed(topic: string): void {
+    if (this.#catching) this.#catchUp.unsubscribed(topic);
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#queue.clear();
+    this.#catchUp.clear();
     this.#catching = false;
     this.#overSince = null;
   }
@@ -164,14 +191,14 @@ export class Feed {
     for (let i = frames.length - 1; i >= 0; i--) {
       const offset = frames[i]?.offset ?? 0;
       if (offset === 0) continue;
-      this.#position = offset;
+      this.#catchUp.position = offset;
       break;
     }
     return frames;
   }
 
   /**
-   * Puts frames into a chunk: from the queue, then, when catching up, from the log.
+   * Puts frames into a chunk: from the queue, then, when catching up, from where they are kept.
    *
    * @param parts The chunk being made; its first part is put whatever its size.
    * @param room How many bytes it may still take.
@@ -184,53 +211,6 @@ export class Feed {
       }
       if (this.#queue.length > 0) return;
     }
-    if (this.#catching && room > 0) this.#catchUp(parts, room);
-  }
-
-  #catchUp(parts: Uint8Array[], room: number): void {
-    const { log, metrics } = this.#source;
-    if (!this.#passHole(parts)) return;
-    let given = 0;
-    let more = false;
-    for (const frame of log.matching(this.#position, this.#topics)) {
-      const fits = parts.length === 0 || frame.bytes.length <= room ||
-        (given === 0 && frame.bytes.length > MAX_CHUNK_BYTES);
-      more = room <= 0 || !fits;
-      if (more) break;
-      parts.push(frame.bytes);
-      room -= frame.bytes.length;
-      this.#position = frame.offset;
-      given++;
-    }
-    metrics.wrote(given, null);
-    this.#owed -= given;
-    if (more) return;
-    this.#position = log.head;
-    this.#owed = 0;
-    this.#catching = false;
-  }
-
-  /**
-   * Says, exactly where it stands, what the log no longer holds. Frames are evicted oldest first, so
-   * a hole begins at the position, and every frame that is still held stands after it.
-   */
-  #passHole(parts: Uint8Array[]): boolean {
-    const { log, metrics } = this.#source;
-    const evicted = log.evictedFor(this.#topics);
-    if (evicted <= this.#position) return true;
-    const held = log.count(evicted, this.#topics);
-    const missed = this.#owed - held;
-    if (missed > 0) {
-      if (!this.#maySkip) {
-        this.#lost = true;
-        return false;
-      }
-      const [from, to] = [log.cursor(this.#position), log.cursor(evicted)];
-      parts.push(lagFrames({ missed, from, to }));
-      metrics.lagged(missed);
-      this.#owed = held;
-    }
-    this.#position = evicted;
-    return true;
+    if (this.#catching && room > 0 && this.#catchUp.put(parts, room)) this.#catching = false;
   }
 }

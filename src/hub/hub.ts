@@ -3,26 +3,10 @@
  *
  * @module
  */
-import { errorForLog } from "../wire/text.ts";
-import type { Connection } from "./connection.ts";
-import { digestHandler, type DigestOptions, type Resolver } from "./digest.ts";
-import { unlessAborted } from "./drain.ts";
-import type { HubMetrics } from "./metrics.ts";
-import { cap, type HubOptions, readOptions } from "./options.ts";
-import type { PresenceSnapshot } from "./presence.ts";
-import { refusal } from "./refusal.ts";
-import { respond } from "./respond.ts";
+import { type HubOptions, readOptions } from "./options.ts";
 import { Roster } from "./roster.ts";
-import { isTag } from "./stream_request.ts";
-import type {
-  ConnectionInfo,
-  DisconnectTarget,
-  Hub,
-  Position,
-  PublishEvent,
-  RingEvent,
-  ServeOptions,
-} from "./types.ts";
+import { RosterHub } from "./roster_hub.ts";
+import type { Hub, PublishEvent } from "./types.ts";
 
 /**
  * Makes a hub.
@@ -50,136 +34,13 @@ export function createHub(options: HubOptions = {}): Hub {
   return new BroadcastHub(new Roster(readOptions(options)));
 }
 
-class BroadcastHub implements Hub {
-  readonly #roster: Roster;
-
-  constructor(roster: Roster) {
-    this.#roster = roster;
-  }
-
-  // Bound, for a handler is passed on by itself.
-  readonly handler = (request: Request, host?: unknown, context?: unknown): Response => {
-    if (typeof context === "object" && context !== null && "waitUntil" in context) {
-      return refusal(
-        500,
-        "streaming_unsupported",
-        "A hub cannot live in a Worker's module scope: put it into a Durable Object",
-      );
-    }
-    return respond(this.#roster, request, { host });
-  };
-
-  serve(request: Request, options: ServeOptions = {}): Response {
-    return respond(this.#roster, request, options);
-  }
-
+class BroadcastHub extends RosterHub implements Hub {
   publish(event: PublishEvent): number {
-    const { log, metrics, fanout, stopping } = this.#roster;
+    const { log, metrics, fanout, stopping } = this.roster;
     const frame = log.append(event, !stopping);
     if (stopping) return 0;
     metrics.published();
     fanout.offer(frame);
     return frame.offset;
   }
-
-  position(): Position {
-    return this.#roster.log.position();
-  }
-
-  snapshot(): RingEvent[] {
-    return this.#roster.log.snapshot();
-  }
-
-  get clientCount(): number {
-    return this.#roster.fanout.size;
-  }
-
-  get queuedFrames(): number {
-    let queued = 0;
-    for (const connection of this.#roster.fanout) queued += connection.queued;
-    return queued;
-  }
-
-  setMaxClients(n: number): void {
-    this.#roster.maxClients = cap(n);
-  }
-
-  disconnect(target: DisconnectTarget): number {
-    const chosen = [...this.#roster.fanout].filter((connection) => matches(target, connection));
-    for (const connection of chosen) connection.close();
-    return chosen.length;
-  }
-
-  presence(): PresenceSnapshot {
-    const { tags, fanout, settings } = this.#roster;
-    // Kept on the clock that never goes back, for an adjusted one must not make everybody gone.
-    const now = settings.clock.monotonic();
-    const epoch = settings.clock.now() - now;
-    return {
-      tags: tags.list(now).map((one) => ({
-        ...one,
-        lastAliveAt: Math.round(one.lastAliveAt + epoch),
-      })),
-      topics: fanout.counts(),
-      transitions: tags.transitions,
-    };
-  }
-
-  readonly aliveHandler = (request: Request): Response => {
-    if (request.method !== "POST") {
-      return refusal(405, "sse_method", "An acknowledgement is a POST", { Allow: "POST" });
-    }
-    const tag = request.headers.get("SSE-Client") ?? "";
-    if (!isTag(tag)) {
-      return refusal(400, "alive_invalid", "SSE-Client must be 1 to 64 of [A-Za-z0-9_-]");
-    }
-    this.#roster.tags.acknowledged(tag, this.#roster.settings.clock.monotonic());
-    return new Response(null, { status: 204 });
-  };
-
-  setAliveWindow(ms: number): void {
-    this.#roster.tags.setWindow(ms);
-  }
-
-  digestHandler(
-    resolve: Resolver,
-    options?: DigestOptions,
-  ): (request: Request) => Promise<Response> {
-    const { log, settings } = this.#roster;
-    return digestHandler(
-      {
-        position: () => log.position(),
-        versionEpoch: () => settings.versionEpoch ?? log.epoch,
-        failed: (error) =>
-          settings.logger.error(`A digest's resolver failed: ${errorForLog(error)}`),
-      },
-      resolve,
-      options,
-    );
-  }
-
-  metrics(): HubMetrics {
-    const { log, metrics } = this.#roster;
-    log.evict();
-    return metrics.read({
-      clients: this.clientCount,
-      queuedFrames: this.queuedFrames,
-      ringEvents: log.held.events,
-      ringBytes: log.held.bytes,
-      head: log.head,
-    });
-  }
-
-  shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    return unlessAborted(this.#roster.stop(), options.signal);
-  }
-}
-
-function matches(target: DisconnectTarget, connection: Connection): boolean {
-  const { id, tag, topics } = connection.identity;
-  if ("connection" in target) return id === target.connection;
-  if ("tag" in target) return tag === target.tag && tag !== "";
-  if ("topic" in target) return topics?.includes(target.topic) ?? false;
-  const info: ConnectionInfo = { connection: id, tag, topics: topics ?? [] };
-  return target.where(info);
 }

@@ -3,21 +3,22 @@
  *
  * @module
  */
+import type { JournalEntry } from "../journal/journal.ts";
 import { formatCursor } from "../wire/cursor.ts";
-import { checkEventName, encodeFrame, encodeIdOnly } from "../wire/frame.ts";
+import { encodeFrame, encodeIdOnly } from "../wire/frame.ts";
 import { Parser } from "../wire/parser.ts";
-import { checkTopic } from "../wire/topic.ts";
+import { type CheckedEvent, checkEvent } from "./event.ts";
 import { EvictedOffsets } from "./evicted.ts";
 import type { HubSettings } from "./options.ts";
 import { type Frame, Ring } from "./ring.ts";
+import { receives, type Topics } from "./topics.ts";
 import type { Position, PublishEvent, RingEvent } from "./types.ts";
-import { judge, type Judgement } from "./verdict.ts";
 
 /** A sequence of events with its epoch, its head, and the ring behind them. */
 export class EventLog {
   readonly #settings: HubSettings;
-  readonly #ring: Ring;
-  readonly #evicted = new EvictedOffsets();
+  #ring: Ring;
+  #evicted = new EvictedOffsets();
   /** The newest offset that the ring holds of each topic: a quiet one is known without a search. */
   readonly #newest = new Map<string, number>();
   #epoch = "";
@@ -27,14 +28,12 @@ export class EventLog {
   /** @param settings The hub's settings. */
   constructor(settings: HubSettings) {
     this.#settings = settings;
-    this.#ring = new Ring(settings, ({ topic, offset }) => {
-      this.#evicted.note(topic, offset);
-      if (this.#newest.get(topic) === offset) this.#newest.delete(topic);
-    });
+    this.#ring = this.#createRing();
   }
 
   /**
-   * 64 random bits in hex. Drawn at first use: a Worker's module scope has no randomness.
+   * 64 random bits in hex, or the journal's. Drawn at first use: a Worker's module scope has no
+   * randomness.
    */
   get epoch(): string {
     if (this.#epoch === "") this.#epoch = randomHex(8);
@@ -52,6 +51,23 @@ export class EventLog {
   }
 
   /**
+   * Takes over a sequence that a journal numbers; what was held of another is forgotten.
+   *
+   * @param epoch Its epoch.
+   * @param head The offset after which {@linkcode ingest} goes on: at and below it the ring holds
+   * nothing, and may not say that there was nothing.
+   */
+  begin(epoch: string, head: number): void {
+    this.#epoch = epoch;
+    this.#head = head;
+    this.#idOnly = null;
+    this.#ring = this.#createRing();
+    this.#newest.clear();
+    this.#evicted = new EvictedOffsets();
+    this.#evicted.raise(head);
+  }
+
+  /**
    * Encodes an event, and appends it unless it is ephemeral or `keep` is false.
    *
    * @param event The event. Refused before any state changes.
@@ -60,25 +76,35 @@ export class EventLog {
    * @throws What {@linkcode Hub.publish} throws.
    */
   append(event: PublishEvent, keep: boolean): Frame {
-    const topic = event.topic ?? "";
-    const name = event.name ?? "";
+    const checked = checkEvent(event, this.#settings.keepaliveEvent);
     const durable = event.ephemeral !== true;
-    checkEventName(name, this.#settings.keepaliveEvent);
-    if (topic !== "") checkTopic(topic);
-    const offset = durable ? this.#head + 1 : 0;
-    const frame: Frame = {
-      offset,
-      topic,
-      bytes: encodeFrame(durable ? this.cursor(offset) : null, name, event.data),
-      at: this.#settings.clock.now(),
-      born: this.#settings.clock.monotonic(),
-    };
-    if (keep && durable) {
-      this.#head = offset;
-      this.#newest.set(topic, offset);
-      this.#ring.push(frame);
-    }
+    const frame = this.#frame(checked, durable ? this.#head + 1 : 0);
+    if (keep && durable) this.#keep(frame);
     return frame;
+  }
+
+  /**
+   * Takes an entry of the journal.
+   *
+   * @param entry The entry.
+   * @returns Its frame; `null` when it is known already.
+   */
+  ingest(entry: JournalEntry): Frame | null {
+    if (entry.offset <= this.#head) return null;
+    const frame = this.#frame(entry, entry.offset, entry.at);
+    this.#keep(frame);
+    return frame;
+  }
+
+  /**
+   * A frame of this sequence that the ring need not hold.
+   *
+   * @param entry An entry of the journal.
+   * @param withId Whether it moves a client's cursor.
+   * @returns Its bytes.
+   */
+  encode({ offset, name, data }: JournalEntry, withId: boolean): Uint8Array {
+    return encodeFrame(withId ? this.cursor(offset) : null, name, data);
   }
 
   /**
@@ -99,7 +125,7 @@ export class EventLog {
     return this.#idOnly.bytes;
   }
 
-  /** Evicts what is too old, and says what can be replayed. */
+  /** Evicts what is too old, and says what can be replayed from the ring. */
   position(): Position {
     this.evict();
     return { epoch: this.epoch, floor: this.#ring.floor, head: this.#head };
@@ -111,31 +137,23 @@ export class EventLog {
   }
 
   /**
-   * Judges a presented cursor, after what is too old has been evicted.
-   *
-   * @param presented The value presented; `""` for none.
-   * @param topics The connection's topics; `null` for everything.
-   * @returns The judgement.
-   */
-  judge(presented: string, topics: readonly string[] | null): Judgement {
-    this.evict();
-    return judge(presented, {
-      epoch: this.epoch,
-      head: this.#head,
-      evicted: this.#evicted.newestFor(topics),
-      budget: this.#settings.replyMaxEvents,
-      count: (offset, enough) => this.count(offset, topics, enough),
-    });
-  }
-
-  /**
-   * The newest offset that these topics would have received and that is no longer held.
+   * The newest offset that these topics would have received and that the ring no longer holds.
    *
    * @param topics The topics; `null` for everything.
    * @returns The offset; 0 when there is none.
    */
-  evictedFor(topics: readonly string[] | null): number {
+  evictedFor(topics: Topics): number {
     return this.#evicted.newestFor(topics);
+  }
+
+  /**
+   * The newest offset of one topic, without broadcasts, that the ring no longer holds.
+   *
+   * @param topic The topic.
+   * @returns The offset; 0 when there is none.
+   */
+  evictedOf(topic: string): number {
+    return this.#evicted.newestOf(topic);
   }
 
   /**
@@ -145,11 +163,10 @@ export class EventLog {
    * @param topics The topics; `null` for everything.
    * @returns An iterator; it must be used up before the next event is appended.
    */
-  *matching(offset: number, topics: readonly string[] | null): Generator<Frame, void, undefined> {
+  *matching(offset: number, topics: Topics): Generator<Frame, void, undefined> {
     if (!this.#holdsAfter(offset, topics)) return;
-    const wanted = topics === null ? null : new Set(topics);
     for (const frame of this.#ring.after(offset)) {
-      if (wanted === null || frame.topic === "" || wanted.has(frame.topic)) yield frame;
+      if (receives(topics, frame.topic, frame.offset)) yield frame;
     }
   }
 
@@ -161,7 +178,7 @@ export class EventLog {
    * @param enough Where the counting may stop.
    * @returns How many there are, at most `enough`.
    */
-  count(offset: number, topics: readonly string[] | null, enough = Infinity): number {
+  count(offset: number, topics: Topics, enough: number = Infinity): number {
     let count = 0;
     for (const _ of this.matching(offset, topics)) {
       if (++count >= enough) break;
@@ -169,10 +186,15 @@ export class EventLog {
     return count;
   }
 
-  #holdsAfter(offset: number, topics: readonly string[] | null): boolean {
-    if (topics === null) return offset < this.#head;
-    const held = (topic: string): boolean => (this.#newest.get(topic) ?? 0) > offset;
-    return held("") || topics.some(held);
+  /**
+   * The held frames of one topic, without broadcasts.
+   *
+   * @param topic The topic.
+   * @returns References to them, oldest first.
+   */
+  ofTopic(topic: string): Frame[] {
+    if (!this.#newest.has(topic)) return [];
+    return [...this.#ring.after(0)].filter((frame) => frame.topic === topic);
   }
 
   /** A copy of the ring. The events are read back from their frames, so that nothing is held twice. */
@@ -185,6 +207,36 @@ export class EventLog {
       }).feed(bytes);
     }
     return events;
+  }
+
+  #frame({ topic, name, data }: CheckedEvent, offset: number, stored?: number): Frame {
+    const { clock } = this.#settings;
+    const bytes = encodeFrame(offset === 0 ? null : this.cursor(offset), name, data);
+    const [now, born] = [clock.now(), clock.monotonic()];
+    const at = stored ?? now;
+    // A ring that is filled from a journal holds what is old already; the clocks of pods may differ.
+    return { offset, topic, bytes, at, born: born - Math.max(0, now - at) };
+  }
+
+  #keep(frame: Frame): void {
+    this.#head = frame.offset;
+    this.#newest.set(frame.topic, frame.offset);
+    this.#ring.push(frame);
+  }
+
+  #holdsAfter(offset: number, topics: Topics): boolean {
+    if (topics === null) return offset < this.#head;
+    const held = (topic: string): boolean => (this.#newest.get(topic) ?? 0) > offset;
+    if (held("")) return true;
+    for (const topic of topics.keys()) if (held(topic)) return true;
+    return false;
+  }
+
+  #createRing(): Ring {
+    return new Ring(this.#settings, ({ topic, offset }) => {
+      this.#evicted.note(topic, offset);
+      if (this.#newest.get(topic) === offset) this.#newest.delete(topic);
+    });
   }
 }
 

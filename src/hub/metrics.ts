@@ -29,6 +29,10 @@ export interface HubMetrics {
   readonly verdicts: Readonly<Record<Verdict, number>>;
   /** Departures by cause. */
   readonly departures: Readonly<Record<DepartureCause, number>>;
+  /** Events that a journal did not store, or of which it did not say so. */
+  readonly appendFailures: number;
+  /** Streams ended because the journal behind the ring could not be read. */
+  readonly turnedAway: number;
   /** Requests answered 503: over the cap, or after shutdown. */
   readonly refused: number;
   /** `sse:lag` notices written. */
@@ -62,6 +66,8 @@ export class Metrics {
   #lagNotices = 0;
   #lagMissed = 0;
   #abandoned = 0;
+  #turnedAway = 0;
+  #appendFailures = 0;
   readonly #verdicts = zeros(VERDICTS);
   readonly #departures = zeros(DEPARTURE_CAUSES);
   readonly #counts: number[] = new Array<number>(BUCKETS.length + 1).fill(0);
@@ -98,6 +104,16 @@ export class Metrics {
     this.#departures[cause]++;
   }
 
+  /** A journal did not store an event. */
+  appendFailed(): void {
+    this.#appendFailures++;
+  }
+
+  /** A stream could not go on without the journal. */
+  turnedAway(): void {
+    this.#turnedAway++;
+  }
+
   /** A request was answered 503. */
   refused(): void {
     this.#refused++;
@@ -130,6 +146,8 @@ export class Metrics {
       ...gauges,
       published: this.#published,
       delivered: this.#delivered,
+      appendFailures: this.#appendFailures,
+      turnedAway: this.#turnedAway,
       refused: this.#refused,
       lagNotices: this.#lagNotices,
       lagMissed: this.#lagMissed,
@@ -174,6 +192,12 @@ export function openMetrics(metrics: HubMetrics): string {
     ...counter("published", "Events accepted.", { "": metrics.published }),
     ...counter("delivered", "Frames handed to runtimes.", { "": metrics.delivered }),
     ...counter("refused", "Requests answered 503.", { "": metrics.refused }),
+    ...counter("append_failures", "Events that the journal did not store.", {
+      "": metrics.appendFailures,
+    }),
+    ...counter("turned_away", "Streams ended for want of the journal.", {
+      "": metrics.turnedAway,
+    }),
     ...counter("lag_notices", "Lag notices written.", { "": metrics.lagNotices }),
     ...counter("lag_missed", "Frames named as missed.", { "": metrics.lagMissed }),
     ...counter("abandoned", "Streams ended whose peer took nothing.", { "": metrics.abandoned }),

@@ -121,17 +121,34 @@ const MAX_MS = 2_147_483_647;
 const DEFAULT_CLIENT_BUFFER_BYTES = 4 * MAX_FRAME_BYTES;
 const LAG_WRITE_TIMEOUT_FLOOR_MS = 60_000;
 
+/** What the rules between options depend on. */
+export interface OptionContext {
+  /**
+   * Whether a journal stands behind the ring. Then there is a ring by default, of 1024 events, which
+   * need no age bound; and one reply may replay more than the ring holds, by default 100 000 events.
+   */
+  readonly journaled: boolean;
+}
+
+const JOURNALED_MAX_EVENTS = 1024;
+const JOURNALED_REPLY_MAX_EVENTS = 100_000;
+
 /**
  * Checks a hub's options. First each by itself, then, when all have been read, the rules between
  * two: so the order in which they are written never changes the answer.
  *
  * @param options What the application passed.
+ * @param context What the rules between them depend on.
  * @returns The settings, complete.
  * @throws {ConfigError} Naming the option and the bound.
  */
-export function readOptions(options: HubOptions): HubSettings {
+export function readOptions(
+  options: HubOptions,
+  { journaled }: OptionContext = { journaled: false },
+): HubSettings {
   const replay = options.replay ?? {};
-  const maxEvents = whole("replay.maxEvents", replay.maxEvents, 0) ?? 0;
+  const maxEvents = whole("replay.maxEvents", replay.maxEvents, 0) ??
+    (journaled ? JOURNALED_MAX_EVENTS : 0);
   const ttlMs = whole("replay.ttlMs", replay.ttlMs, 1, Number.MAX_SAFE_INTEGER);
   const maxBytes = whole("replay.maxBytes", replay.maxBytes, MAX_FRAME_BYTES);
   const replyMaxEvents = whole("replay.replyMaxEvents", replay.replyMaxEvents, 0);
@@ -149,7 +166,7 @@ export function readOptions(options: HubOptions): HubSettings {
 
   const ttlFloor = Math.max(WATCHDOG_BEATS * keepaliveMs, WATCHDOG_FLOOR_MS) +
     REPLAY_TTL_FLOOR_EXTRA_MS;
-  if (maxEvents > 0 && ttlMs === undefined) {
+  if (maxEvents > 0 && ttlMs === undefined && !journaled) {
     throw new ConfigError("replay.ttlMs", "a ring (replay.maxEvents) needs an age bound");
   }
   if (ttlMs !== undefined && ttlMs < ttlFloor) {
@@ -158,7 +175,7 @@ export function readOptions(options: HubOptions): HubSettings {
       `it is ${ttlMs}, the least is ${ttlFloor} at a keepaliveMs of ${keepaliveMs}`,
     );
   }
-  if (replyMaxEvents !== undefined && replyMaxEvents > maxEvents) {
+  if (replyMaxEvents !== undefined && replyMaxEvents > maxEvents && !journaled) {
     throw new ConfigError(
       "replay.replyMaxEvents",
       `it is ${replyMaxEvents}, the most is replay.maxEvents, ${maxEvents}`,
@@ -175,7 +192,8 @@ export function readOptions(options: HubOptions): HubSettings {
     maxEvents,
     ttlMs: ttlMs ?? Infinity,
     maxBytes: maxBytes ?? REPLAY_MAX_BYTES_FRAMES * MAX_FRAME_BYTES,
-    replyMaxEvents: replyMaxEvents ?? Math.min(maxEvents, REPLY_MAX_EVENTS_CEILING),
+    replyMaxEvents: replyMaxEvents ??
+      (journaled ? JOURNALED_REPLY_MAX_EVENTS : Math.min(maxEvents, REPLY_MAX_EVENTS_CEILING)),
     clientBuffer: clientBuffer ?? Math.max(maxEvents, CLIENT_BUFFER_FLOOR),
     clientBufferBytes: clientBufferBytes ?? DEFAULT_CLIENT_BUFFER_BYTES,
     maxClients,

@@ -106,12 +106,12 @@ export class Outbox {
    * Forgets what waits, except the rest of a frame that has been begun.
    *
    * @param error Makes what each sender is told.
-   * @param keepFirst Whether the first frame stays: a stream's opening, which comes before its end.
+   * @param keepOpening Whether what nobody waits for stays: a stream's opening comes before its end.
    */
-  clear(error: () => Error, keepFirst: boolean = false): void {
-    const kept = keepFirst ? this.#notes.slice(0, 1) : [];
-    const lost = [...this.#leaving, ...this.#notes.slice(kept.length)];
-    this.#notes = kept;
+  clear(error: () => Error, keepOpening: boolean = false): void {
+    const isOpening = ({ settled }: Note): boolean => keepOpening && settled === undefined;
+    const lost = [...this.#leaving, ...this.#notes.filter((note) => !isOpening(note))];
+    this.#notes = this.#notes.filter(isOpening);
     this.#leaving = [];
     for (const note of lost) note.settled?.(error());
   }

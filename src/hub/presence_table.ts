@@ -4,12 +4,13 @@
  * @module
  */
 import type { TagPresence } from "./presence.ts";
+import type { Topics } from "./topics.ts";
 
 /** How many tags without a connection stay listed; twice as many before they are cleared up. */
 const MAX_IDLE = 1024;
 
 interface Entry {
-  readonly connections: Map<string, readonly string[] | null>;
+  readonly connections: Map<string, Topics>;
   lastAliveAt: number;
   alive: boolean;
 }
@@ -43,10 +44,10 @@ export class PresenceTable {
    *
    * @param tag Its tag; one without a tag is not listed.
    * @param connection Its id.
-   * @param topics Its topics; `null` for everything.
+   * @param topics Its topics; `null` for everything. They may change.
    * @param now The monotonic time.
    */
-  connected(tag: string, connection: string, topics: readonly string[] | null, now: number): void {
+  connected(tag: string, connection: string, topics: Topics, now: number): void {
     if (tag === "") return;
     const entry = this.#touch(tag, now);
     if (entry.connections.size === 0) this.#idle--;
@@ -91,7 +92,7 @@ export class PresenceTable {
       return {
         tag,
         connections: entry.connections.size,
-        topics: everything ? [] : [...new Set(topics.flatMap((list) => list ?? []))],
+        topics: everything ? [] : [...new Set(topics.flatMap((each) => [...each?.keys() ?? []]))],
         lastAliveAt: entry.lastAliveAt,
         gone: !entry.alive,
       };

@@ -1,17 +1,16 @@
 /**
- * One request to one stream: refuse, or judge, register and open it in one synchronous step.
+ * One request to one stream: refuse, or register, judge and open it. In one synchronous step, unless a
+ * journal must be asked: then `retry:` goes out at once, and the hello when the journal has answered.
  *
  * @module
  */
-import { ConnectionGoneError, TopicError } from "../errors.ts";
-import { helloFrame, snapshotFrame } from "../wire/control.ts";
-import { checkEventName, encodeFrame, encodeRetry, joinBytes } from "../wire/frame.ts";
-import type { Hello } from "../wire/hello.ts";
-import { errorForLog } from "../wire/text.ts";
-import { WIRE } from "../wire/timing.ts";
+import { TopicError } from "../errors.ts";
+import { encodeRetry } from "../wire/frame.ts";
 import { checkTopics } from "../wire/topic.ts";
 import { Connection } from "./connection.ts";
 import type { Identity } from "./connection_home.ts";
+import { greet } from "./greeting.ts";
+import { judgeCursor, scopeOf } from "./judge.ts";
 import { randomHex } from "./log.ts";
 import { refusal } from "./refusal.ts";
 import type { Roster } from "./roster.ts";
@@ -24,7 +23,8 @@ import {
   STREAM_HEADERS,
   whenAborted,
 } from "./stream_request.ts";
-import type { ServeOptions, Writer } from "./types.ts";
+import { topicsSince } from "./topics.ts";
+import type { ServeOptions } from "./types.ts";
 import type { Judgement } from "./verdict.ts";
 
 /** A keepalive sooner than this has been seen to keep Bun from cutting a stream. */
@@ -69,7 +69,7 @@ function answer(roster: Roster, request: Request, options: ServeOptions): Respon
   const connection = open(roster, request, options, {
     id: randomHex(16),
     tag: checkedTag(options.clientTag, settings.logger),
-    topics,
+    topics: topicsSince(topics),
     declaresLag: declaresLag(request),
   });
   whenAborted(request, () => connection.left());
@@ -98,80 +98,17 @@ function open(
   identity: Identity,
 ): Connection {
   const { log, settings } = roster;
-  const judgement = log.judge(presentedCursor(request), identity.topics);
-  const hello = helloOf(roster, judgement, identity.id, options.repair !== undefined);
   const jitter = Math.floor(Math.random() * (settings.reconnectJitterMs + 1));
-  const opening = joinBytes([encodeRetry(settings.reconnectDelayMs + jitter), helloFrame(hello)]);
-  // Async, so that a refused name or payload is a rejection like any other; the data is read at once.
-  const writeEvent = async (name: string, data: string | Uint8Array): Promise<void> => {
-    checkEventName(name, settings.keepaliveEvent);
-    await connection.write(encodeFrame(null, name, data));
-  };
-  const writer: Writer = {
-    event(name, data) {
-      const written = writeEvent(name, data);
-      // Whoever awaits it sees the rejection; whoever does not must not end the process by it.
-      written.catch(() => {});
-      return written;
-    },
-  };
-  const hook = hookOf(options, identity.topics ?? [], hello, writer, (bytes) => {
-    return connection.write(bytes);
-  });
-  const logged = hook && (() =>
-    hook().catch((error: unknown) => {
-      // That its client left while it wrote is no fault of a hook.
-      if (!(error instanceof ConnectionGoneError)) {
-        settings.logger.error(`A connect hook failed: ${errorForLog(error)}`);
-      }
-      throw error;
-    }));
-  const connection = new Connection(roster, identity, judgement, opening, logged);
+  const retry = encodeRetry(settings.reconnectDelayMs + jitter);
+  const connection = new Connection(roster, identity, retry);
   roster.admit(connection);
+  const begin = (judgement: Judgement | null): void => {
+    if (judgement !== null) return greet(roster, connection, judgement, options);
+    roster.metrics.turnedAway();
+    connection.turnAway();
+  };
+  const judged = judgeCursor(roster, presentedCursor(request), scopeOf(log, identity.topics));
+  if (judged instanceof Promise) judged.then((judge) => begin(judge()));
+  else begin(judged);
   return connection;
-}
-
-function helloOf(
-  roster: Roster,
-  judgement: Judgement,
-  connection: string,
-  mayRepair: boolean,
-): Hello {
-  const { log, settings } = roster;
-  const { verdict } = judgement;
-  const { epoch, floor, head } = log.position();
-  return {
-    wire: WIRE,
-    epoch,
-    floor,
-    head,
-    resumed: verdict === "resumed",
-    verdict,
-    keepaliveMs: settings.keepaliveMs,
-    keepaliveEvent: settings.keepaliveEvent,
-    connection,
-    repair: mayRepair && verdict !== "fresh" && verdict !== "resumed",
-    revalidateSpreadMs: settings.revalidateSpreadMs,
-    ...(settings.versionEpoch !== null && { versionEpoch: settings.versionEpoch }),
-  };
-}
-
-/** What the application writes before live frames: first a repair, then the connect hook's. */
-function hookOf(
-  options: ServeOptions,
-  topics: readonly string[],
-  hello: Hello,
-  writer: Writer,
-  write: (bytes: Uint8Array) => Promise<void>,
-): (() => Promise<void>) | null {
-  const { onConnect, repair } = options;
-  if (onConnect === undefined && hello.repair !== true) return null;
-  return async () => {
-    if (hello.repair === true) {
-      await write(snapshotFrame("begin"));
-      await repair?.call(options, topics, hello, writer);
-      await write(snapshotFrame("end", String(hello.head)));
-    }
-    await onConnect?.call(options, writer, hello);
-  };
 }

@@ -7,18 +7,22 @@
 import { keepaliveFrame } from "../wire/control.ts";
 import { errorForLog } from "../wire/text.ts";
 import { ALIVE_WINDOW_BEATS, RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
+import type { Backlog } from "./backlog.ts";
 import { Beats } from "./beats.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionHome, Departure } from "./connection_home.ts";
 import { Drain } from "./drain.ts";
 import { Fanout } from "./fanout.ts";
 import { Joiner } from "./joiner.ts";
+import type { JournalEntry } from "../journal/journal.ts";
 import { EventLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import type { HubSettings } from "./options.ts";
 import type { PresenceEvent } from "./presence.ts";
 import { PresenceTable } from "./presence_table.ts";
+import { topicNames } from "./topics.ts";
 import { Turn } from "./turn.ts";
+import type { Position } from "./types.ts";
 
 /** The connections of one hub. */
 export class Roster implements ConnectionHome {
@@ -34,11 +38,14 @@ export class Roster implements ConnectionHome {
   readonly drain: Drain = new Drain();
   /** The tags. */
   readonly tags: PresenceTable;
+  /** The journal behind the ring; `null` where there is none. */
+  backlog: Backlog | null = null;
   /** The most connections that receive at once. */
   maxClients: number;
   /** Whether it has been warned that the runtime may cut its streams. */
   warned = false;
   readonly #beats: Beats;
+  readonly #byId = new Map<string, Connection>();
   #stopping: Promise<void> | null = null;
 
   /** @param settings The hub's settings. */
@@ -69,10 +76,49 @@ export class Roster implements ConnectionHome {
    * @param connection The connection.
    */
   admit(connection: Connection): void {
-    this.metrics.judged(connection.judgement.verdict);
+    this.#byId.set(connection.identity.id, connection);
     this.fanout.add(connection);
     this.drain.add(connection);
     this.#beats.add(connection);
+  }
+
+  /** The replay window, the journal's included. */
+  position(): Position {
+    const position = this.log.position();
+    return { ...position, floor: this.backlog?.floor || position.floor };
+  }
+
+  /**
+   * Takes an entry of the journal, and offers it to all who listen.
+   *
+   * @param entry The entry; one that is known does no harm.
+   */
+  ingest(entry: JournalEntry): void {
+    const frame = this.log.ingest(entry);
+    if (frame === null) return;
+    this.metrics.published();
+    this.fanout.offer(frame);
+  }
+
+  /**
+   * Goes over to another sequence of the journal: what each connection was owed is no longer known, so
+   * all are sent away, and judged anew when they come back.
+   *
+   * @param epoch The epoch.
+   * @param head The offset after which it goes on.
+   */
+  begin(epoch: string, head: number): void {
+    this.log.begin(epoch, head);
+    for (const connection of this.fanout) connection.turnAway();
+  }
+
+  /**
+   * Finds a connection that has not ended.
+   *
+   * @param id Its id.
+   */
+  find(id: string): Connection | undefined {
+    return this.#byId.get(id);
   }
 
   wake(connection: Connection): void {
@@ -82,7 +128,8 @@ export class Roster implements ConnectionHome {
   arrived(connection: Connection): void {
     const { id, tag, topics } = connection.identity;
     this.tags.connected(tag, id, topics, this.settings.clock.monotonic());
-    this.#tell(connection, { kind: "connected", verdict: connection.judgement.verdict });
+    const verdict = connection.judgement?.verdict;
+    this.#tell(connection, { kind: "connected", ...(verdict && { verdict }) });
   }
 
   left(connection: Connection): void {
@@ -92,6 +139,7 @@ export class Roster implements ConnectionHome {
   departed(connection: Connection, departure: Departure): void {
     const { cause, write, greeted, abandoned, flushed, drop } = departure;
     this.#beats.delete(connection);
+    this.#byId.delete(connection.identity.id);
     this.metrics.departed(cause);
     if (abandoned) this.metrics.abandoned();
     if (greeted) {
@@ -144,7 +192,7 @@ export class Roster implements ConnectionHome {
     const { id, tag, topics } = connection.identity;
     const event: PresenceEvent = {
       at: clock.now(),
-      topics: topics ?? [],
+      topics: topicNames(topics),
       epoch: this.log.epoch,
       tag,
       connection: id,

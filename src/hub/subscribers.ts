@@ -4,10 +4,12 @@
  * @module
  */
 
+import type { Topics } from "./topics.ts";
+
 /** What the index asks of a member. */
 export interface Subscriber {
-  /** Who it is; `topics` is `null` for one that receives everything. */
-  readonly identity: { readonly topics: readonly string[] | null };
+  /** What it listens to; `null` for one that receives everything. */
+  readonly topics: Topics;
 }
 
 /** The members, and which of them listen to each topic. */
@@ -25,20 +27,40 @@ export class Subscribers<T extends Subscriber> {
   /**
    * Adds a member.
    *
-   * @param member The member; its topics must not change while it is one.
+   * @param member The member; while it is one its topics change by {@linkcode join} and
+   * {@linkcode leave} only.
    */
   add(member: T): void {
     this.#members.add(member);
-    const { topics } = member.identity;
-    if (topics === null) {
+    if (member.topics === null) {
       this.#everything.add(member);
       return;
     }
-    for (const topic of topics) {
-      const listeners = this.#byTopic.get(topic);
-      if (listeners === undefined) this.#byTopic.set(topic, new Set([member]));
-      else listeners.add(member);
-    }
+    for (const topic of member.topics.keys()) this.join(member, topic);
+  }
+
+  /**
+   * A member listens to one more topic.
+   *
+   * @param member The member; one that receives everything has no need of it.
+   * @param topic The topic.
+   */
+  join(member: T, topic: string): void {
+    const listeners = this.#byTopic.get(topic);
+    if (listeners === undefined) this.#byTopic.set(topic, new Set([member]));
+    else listeners.add(member);
+  }
+
+  /**
+   * A member listens to a topic no longer.
+   *
+   * @param member The member.
+   * @param topic The topic; one that it does not listen to does no harm.
+   */
+  leave(member: T, topic: string): void {
+    const listeners = this.#byTopic.get(topic);
+    listeners?.delete(member);
+    if (listeners?.size === 0) this.#byTopic.delete(topic);
   }
 
   /**
@@ -48,16 +70,11 @@ export class Subscribers<T extends Subscriber> {
    */
   delete(member: T): void {
     if (!this.#members.delete(member)) return;
-    const { topics } = member.identity;
-    if (topics === null) {
+    if (member.topics === null) {
       this.#everything.delete(member);
       return;
     }
-    for (const topic of topics) {
-      const listeners = this.#byTopic.get(topic);
-      listeners?.delete(member);
-      if (listeners?.size === 0) this.#byTopic.delete(topic);
-    }
+    for (const topic of member.topics.keys()) this.leave(member, topic);
   }
 
   /**

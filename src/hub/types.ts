@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Hello } from "../wire/hello.ts";
+import type { Hello, Verdict } from "../wire/hello.ts";
 import type { DigestOptions, Resolver } from "./digest.ts";
 import type { HubMetrics } from "./metrics.ts";
 import type { PresenceSnapshot } from "./presence.ts";
@@ -39,7 +39,35 @@ export interface Writer {
   event(name: string, data: string | Uint8Array): Promise<void>;
 }
 
-/** Options of {@linkcode Hub.serve}. */
+/** How much of a topic's past is wanted: all that is kept, the last so many, or so long. */
+export type HistoryRequest =
+  | true
+  | { readonly last: number }
+  | { readonly sinceMs: number };
+
+/** Options of {@linkcode StreamHub.subscribe}. */
+export interface SubscribeOptions {
+  /**
+   * What the topic said before: frames without an id, between `sse:history` begin and end, before
+   * anything that is published from now on.
+   */
+  readonly history?: HistoryRequest;
+  /**
+   * A cursor after which the topic may have been missed. If it can be resumed, what followed it is sent
+   * like a history.
+   */
+  readonly after?: string;
+}
+
+/** How a topic was subscribed on a live connection. */
+export interface Subscription {
+  /** How the cursor `after` was judged, for this topic alone; `fresh` without one. */
+  readonly verdict: Verdict;
+  /** The offset after which the topic is received live. */
+  readonly head: number;
+}
+
+/** Options of {@linkcode StreamHub.serve}. */
 export interface ServeOptions {
   /**
    * What the connection listens to: broadcasts, and events of these topics. None, an empty list or
@@ -63,6 +91,11 @@ export interface ServeOptions {
    */
   repair?(topics: readonly string[], hello: Hello, writer: Writer): void | Promise<void>;
   /**
+   * What the topics said before, after any verdict but `resumed`, and after the connect hook: frames
+   * without an id, between `sse:history` begin and end for each topic. Without topics it does nothing.
+   */
+  readonly history?: HistoryRequest;
+  /**
    * The second argument that the runtime gave your handler: Bun's server (its idle timeout is turned
    * off for the stream) or Deno's info (shutdown waits until the goodbye was flushed). The request
    * must be the runtime's own then: for a copy of it Bun's server does nothing.
@@ -80,7 +113,7 @@ export interface Position {
   readonly head: number;
 }
 
-/** One event in the ring, as {@linkcode Hub.snapshot} copies it. */
+/** One event in the ring, as {@linkcode StreamHub.snapshot} copies it. */
 export interface RingEvent {
   /** When it was published, in milliseconds since the Unix epoch. */
   readonly at: number;
@@ -108,9 +141,25 @@ export type DisconnectTarget =
   | { readonly where: (info: ConnectionInfo) => boolean };
 
 /** A broadcast hub for Server-Sent Events whose clients resume from an exact position. */
-export interface Hub {
+export interface Hub extends StreamHub {
   /**
-   * {@linkcode Hub.serve} without options, bound: `Deno.serve(hub.handler)`,
+   * Publishes an event to all who listen to it, without waiting for any of them.
+   *
+   * @param event What to publish.
+   * @returns Its offset; 0 for an ephemeral event, and for any after shutdown, which is dropped.
+   * @throws {TypeError} When the name is not one that an application may use.
+   * @throws {TopicError} When the topic is outside the grammar.
+   * @throws {InvalidUtf8Error} When the data is not valid Unicode.
+   * @throws {FrameTooLargeError} When the encoded frame is above 1 MiB. A refused event consumes no
+   * offset.
+   */
+  publish(event: PublishEvent): number;
+}
+
+/** What every hub does, whoever numbers its events: all but publishing. */
+export interface StreamHub {
+  /**
+   * {@linkcode StreamHub.serve} without options, bound: `Deno.serve(hub.handler)`,
    * `export default { fetch: hub.handler }`. Of the second argument it reads only `timeout` (Bun's
    * server) and `completed` (Deno's info). A third argument with `waitUntil` is a Worker's module
    * scope, where a hub cannot live: 500 `streaming_unsupported`.
@@ -126,19 +175,6 @@ export interface Hub {
    * 400 `sse_topics`.
    */
   serve(request: Request, options?: ServeOptions): Response;
-
-  /**
-   * Publishes an event to all who listen to it, without waiting for any of them.
-   *
-   * @param event What to publish.
-   * @returns Its offset; 0 for an ephemeral event, and for any after shutdown, which is dropped.
-   * @throws {TypeError} When the name is not one that an application may use.
-   * @throws {TopicError} When the topic is outside the grammar.
-   * @throws {InvalidUtf8Error} When the data is not valid Unicode.
-   * @throws {FrameTooLargeError} When the encoded frame is above 1 MiB. A refused event consumes no
-   * offset.
-   */
-  publish(event: PublishEvent): number;
 
   /** The replay window now, after what is too old has been evicted. */
   position(): Position;
@@ -166,6 +202,35 @@ export interface Hub {
    * @returns How many there were.
    */
   disconnect(target: DisconnectTarget): number;
+
+  /**
+   * Lets a connection listen to one more topic. It is subscribed first, and what it said before is sent
+   * then: nothing is missing in between, and nothing comes twice. Whether the client may listen is for
+   * the application to know.
+   *
+   * @param connection The connection's id, which its hello says.
+   * @param topic The topic.
+   * @param options What is sent of the topic's past.
+   * @returns The verdict and the head; `null` when there is no such connection.
+   * @throws {TopicError} When the topic is outside the grammar, or the connection has 256.
+   * @throws {TypeError} When `history` holds anything but a whole number from 0.
+   * @throws {JournalError} When a journal was asked, and did not answer within 2 s. The topic is
+   * subscribed all the same: ask again.
+   */
+  subscribe(
+    connection: string,
+    topic: string,
+    options?: SubscribeOptions,
+  ): Promise<Subscription | null>;
+
+  /**
+   * Lets a connection listen to a topic no longer. One that receives everything goes on to do so.
+   *
+   * @param connection The connection's id.
+   * @param topic The topic.
+   * @returns Whether it did listen to it.
+   */
+  unsubscribe(connection: string, topic: string): boolean;
 
   /** Who is connected. */
   presence(): PresenceSnapshot;

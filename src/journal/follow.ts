@@ -34,10 +34,12 @@ export async function* follow(
     const page = await journal.read({ after: position, topics: null, limit: PAGE_ENTRIES });
     if (signal.aborted) return;
     checkPage(page, epoch, position);
+    // A page may be empty and yet lead on, where numbers were skipped.
+    const leadsOn = page.through > position && page.through < page.head;
     position = page.through;
     if (page.entries.length > 0) yield page.entries;
     // Unless it rang while the page was read.
-    else if (bell.rings === rings) await bell.wait(LOOK_MS, signal);
+    else if (!leadsOn && bell.rings === rings) await bell.wait(LOOK_MS, signal);
   }
 }
 

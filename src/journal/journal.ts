@@ -174,6 +174,13 @@ export interface Journal {
    * Gives the sequence a new epoch, that was never used before: every cursor of the old one is void.
    * Of many who ask at once for the same, one changes it.
    *
+   * The numbering goes on, and nothing of the old epoch is readable under the new one: afterwards the
+   * window is `floor = head + 1` with the head as it was. So no offset is used twice even where the
+   * numbers are the store's own (a stream's sequence), and no reader of the new epoch is shown what
+   * may contradict what it saw under the old one. An entry that is stored while the change goes on
+   * belongs to the one epoch or to the other. A store may delete the old entries or only hide them;
+   * the new epoch and its first offset outlast a restart.
+   *
    * @param from The epoch that is to end.
    * @returns The epoch that holds now: the new one, or that of whoever came first.
    * @throws {JournalError} When the store cannot be asked.

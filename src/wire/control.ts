@@ -71,6 +71,17 @@ export function lagFrames({ missed, from, to }: Lag): Uint8Array {
 }
 
 /**
+ * The frames around a topic's history.
+ *
+ * @param phase `begin` or `end`.
+ * @param topic The topic.
+ * @returns The frame's bytes.
+ */
+export function historyFrame(phase: "begin" | "end", topic: string): Uint8Array {
+  return encodeFrame(null, CONTROL.history, JSON.stringify({ phase, topic }));
+}
+
+/**
  * The frames around a repair.
  *
  * @param phase `begin` or `end`.

@@ -25,6 +25,22 @@ export function encodeUtf8(text: string): Uint8Array {
 }
 
 /**
+ * How many bytes a well-formed string has in UTF-8.
+ *
+ * @param text The string.
+ */
+export function utf8Length(text: string): number {
+  let length = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x80) continue;
+    // Each half of a surrogate pair stands for two of its four bytes.
+    length += code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 1 : 2;
+  }
+  return length;
+}
+
+/**
  * Says whether a string holds a control, line-separator or bidirectional character.
  *
  * @param text The string to look at.

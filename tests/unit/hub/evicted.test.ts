@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { EvictedOffsets, MAX_EVICTED_TOPICS } from "../../../src/hub/evicted.ts";
+import { topicsSince } from "../../../src/hub/topics.ts";
 import { test } from "../../support/test.ts";
 
 const TOPICS = ["", "a", "b", "c", "d", "e", "f"];
@@ -34,34 +35,34 @@ function noted(history: readonly Eviction[], limit?: number): EvictedOffsets {
 
 test("before any eviction nothing is missing for anybody", () => {
   const evicted = new EvictedOffsets();
-  assertEquals([evicted.newestFor(null), evicted.newestFor(["a"])], [0, 0]);
+  assertEquals([evicted.newestFor(null), evicted.newestFor(topicsSince(["a"]))], [0, 0]);
 });
 
 test("a quiet topic is not told of what another one lost", () => {
   const evicted = noted([{ topic: "a", offset: 1 }, { topic: "b", offset: 2 }]);
-  assertEquals(evicted.newestFor(["a"]), 1);
-  assertEquals(evicted.newestFor(["b"]), 2);
-  assertEquals(evicted.newestFor(["c"]), 0);
-  assertEquals(evicted.newestFor(["a", "b"]), 2);
+  assertEquals(evicted.newestFor(topicsSince(["a"])), 1);
+  assertEquals(evicted.newestFor(topicsSince(["b"])), 2);
+  assertEquals(evicted.newestFor(topicsSince(["c"])), 0);
+  assertEquals(evicted.newestFor(topicsSince(["a", "b"])), 2);
   assertEquals(evicted.newestFor(null), 2);
 });
 
 test("a broadcast is lost for everybody", () => {
   const evicted = noted([{ topic: "", offset: 3 }, { topic: "b", offset: 4 }]);
-  assertEquals(evicted.newestFor(["a"]), 3);
-  assertEquals(evicted.newestFor(["b"]), 4);
+  assertEquals(evicted.newestFor(topicsSince(["a"])), 3);
+  assertEquals(evicted.newestFor(topicsSince(["b"])), 4);
 });
 
 test("as long as all topics are remembered, every answer is exact", () => {
   fc.assert(fc.property(histories, topicSets, (history, topics) => {
-    assertEquals(noted(history).newestFor(topics), newest(history, topics));
+    assertEquals(noted(history).newestFor(topicsSince(topics)), newest(history, topics));
   }));
 });
 
 test("a forgotten topic can only make an answer err upwards, towards gap_floor", () => {
   fc.assert(
     fc.property(histories, fc.integer({ min: 1, max: 4 }), topicSets, (history, limit, topics) => {
-      const answer = noted(history, limit).newestFor(topics);
+      const answer = noted(history, limit).newestFor(topicsSince(topics));
       assert(answer >= newest(history, topics), "never below the truth");
       assert(answer <= newest(history, null), "never above what was evicted at all");
     }),
@@ -82,7 +83,7 @@ test("the topics evicted last are remembered exactly: the ones longest quiet are
       const latest = [...new Set(history.map(({ topic }) => topic).reverse())].slice(0, limit);
       for (const topic of latest) {
         if (topic === "") continue;
-        assertEquals(evicted.newestFor([topic]), newest(history, [topic]));
+        assertEquals(evicted.newestFor(topicsSince([topic])), newest(history, [topic]));
       }
     }),
   );
@@ -94,31 +95,31 @@ test("what is forgotten raises the common floor for topics that were never heard
     { topic: "b", offset: 2 },
     { topic: "c", offset: 3 },
   ], 2);
-  assertEquals(evicted.newestFor(["never"]), 1);
-  assertEquals(evicted.newestFor(["a"]), 1);
-  assertEquals(evicted.newestFor(["b"]), 2);
+  assertEquals(evicted.newestFor(topicsSince(["never"])), 1);
+  assertEquals(evicted.newestFor(topicsSince(["a"])), 1);
+  assertEquals(evicted.newestFor(topicsSince(["b"])), 2);
 });
 
 test("a raised floor holds for every topic, and never falls again", () => {
   const evicted = noted([{ topic: "a", offset: 1 }, { topic: "b", offset: 9 }]);
   evicted.raise(5);
   evicted.raise(3);
-  assertEquals(evicted.newestFor(["never"]), 5);
-  assertEquals(evicted.newestFor(["a"]), 5);
-  assertEquals(evicted.newestFor(["b"]), 9);
+  assertEquals(evicted.newestFor(topicsSince(["never"])), 5);
+  assertEquals(evicted.newestFor(topicsSince(["a"])), 5);
+  assertEquals(evicted.newestFor(topicsSince(["b"])), 9);
   assertEquals(evicted.newestFor(null), 9);
   evicted.raise(12);
-  assertEquals([evicted.newestFor(["b"]), evicted.newestFor(null)], [12, 12]);
+  assertEquals([evicted.newestFor(topicsSince(["b"])), evicted.newestFor(null)], [12, 12]);
 });
 
 test("65 536 topics are remembered by default, one more forgets the one longest quiet", () => {
   assertEquals(MAX_EVICTED_TOPICS, 65_536);
   const evicted = new EvictedOffsets();
   for (let i = 1; i <= MAX_EVICTED_TOPICS; i++) evicted.note(`t${i}`, i);
-  assertEquals(evicted.newestFor(["never"]), 0);
+  assertEquals(evicted.newestFor(topicsSince(["never"])), 0);
   evicted.note("t1", MAX_EVICTED_TOPICS + 1);
-  assertEquals(evicted.newestFor(["never"]), 0);
+  assertEquals(evicted.newestFor(topicsSince(["never"])), 0);
   evicted.note("one more", MAX_EVICTED_TOPICS + 2);
   // t1 was heard of again, so t2 is the one that went.
-  assertEquals(evicted.newestFor(["never"]), 2);
+  assertEquals(evicted.newestFor(topicsSince(["never"])), 2);
 });

@@ -1,13 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { PresenceTable } from "../../../src/hub/presence_table.ts";
+import { topicsSince } from "../../../src/hub/topics.ts";
 import { test } from "../../support/test.ts";
 
 const WINDOW = 30_000;
 
 test("a tag is listed with its connections and the topics they listen to", () => {
   const table = new PresenceTable(WINDOW);
-  table.connected("tab", "c1", ["a", "b"], 1000);
-  table.connected("tab", "c2", ["b", "c"], 2000);
+  table.connected("tab", "c1", topicsSince(["a", "b"]), 1000);
+  table.connected("tab", "c2", topicsSince(["b", "c"]), 2000);
   assertEquals(table.list(2000), [
     { tag: "tab", connections: 2, topics: ["a", "b", "c"], lastAliveAt: 2000, gone: false },
   ]);

@@ -1,8 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { EventLog } from "../../../src/hub/log.ts";
-import { readOptions } from "../../../src/hub/options.ts";
-import { type Holdings, judge } from "../../../src/hub/verdict.ts";
+import { judgeByRing, scopeOf } from "../../../src/hub/judge.ts";
+import { type HubSettings, readOptions } from "../../../src/hub/options.ts";
+import { topicsSince } from "../../../src/hub/topics.ts";
+import { type Holdings, judge, type Judgement } from "../../../src/hub/verdict.ts";
 import { FakeClock } from "../../../src/testing/fake_clock.ts";
 import { History } from "../../model/history.ts";
 import { test } from "../../support/test.ts";
@@ -13,6 +15,18 @@ const OTHER = "ffffffffffffffff";
 function holdings(held: Partial<Holdings>, missed = 0): Holdings {
   const count = (_offset: number, enough: number): number => Math.min(missed, enough);
   return { epoch: EPOCH, head: 100, evicted: 40, budget: 10, count, ...held };
+}
+/** A log, and what it says of a cursor. */
+function courtOf(settings: HubSettings): {
+  readonly log: EventLog;
+  judged(offset: number, topics: readonly string[] | null): Judgement;
+} {
+  const log = new EventLog(settings);
+  return {
+    log,
+    judged: (offset, topics) =>
+      judgeByRing({ log, settings }, log.cursor(offset), scopeOf(log, topicsSince(topics))),
+  };
 }
 const verdict = (presented: string, held: Holdings = holdings({})): string =>
   judge(presented, held).verdict;
@@ -97,7 +111,7 @@ test("resumed is said exactly when every frame that was missed is held and fits 
       fc.array(fc.tuple(fc.nat({ max: 42 }), topicSets), { minLength: 1, maxLength: 20 }),
       (limits, script, questions) => {
         const clock = new FakeClock();
-        const log = new EventLog({ ...readOptions({}), ...limits, clock });
+        const { log, judged } = courtOf({ ...readOptions({}), ...limits, clock });
         const history = new History(log.epoch, limits);
         for (const step of script) {
           if ("waitMs" in step) {
@@ -117,15 +131,14 @@ test("resumed is said exactly when every frame that was missed is held and fits 
           head: history.head,
         });
         for (const [offset, topics] of questions) {
-          const presented = log.cursor(offset);
-          const judgement = log.judge(presented, topics);
-          assertEquals(judgement.verdict, history.verdict(presented, topics));
+          const judgement = judged(offset, topics);
+          assertEquals(judgement.verdict, history.verdict(log.cursor(offset), topics));
           seen.add(judgement.verdict);
           if (judgement.verdict !== "resumed") continue;
           resumed++;
           // And what follows the hello is exactly what was missed.
           assertEquals(
-            [...log.matching(offset, topics)].map((frame) => frame.offset),
+            [...log.matching(offset, topicsSince(topics))].map((frame) => frame.offset),
             history.matching(offset, history.head, topics).map((event) => event.offset),
           );
           assertEquals(judgement.missed, history.matching(offset, history.head, topics).length);
@@ -140,22 +153,23 @@ test("resumed is said exactly when every frame that was missed is held and fits 
 
 test("a client of a quiet topic is resumed from far below the ring's floor", () => {
   const clock = new FakeClock();
-  const log = new EventLog({ ...readOptions({}), maxEvents: 5, replyMaxEvents: 5, clock });
+  const settings = { ...readOptions({}), maxEvents: 5, replyMaxEvents: 5, clock };
+  const { log, judged } = courtOf(settings);
   log.append({ topic: "quiet", data: "1" }, true);
   for (let i = 0; i < 1000; i++) log.append({ topic: "loud", data: "x" }, true);
   assertEquals(log.position().floor, 997);
-  assertEquals(log.judge(log.cursor(1), ["quiet"]).verdict, "resumed");
-  assertEquals(log.judge(log.cursor(0), ["quiet"]).verdict, "gap_floor");
-  assertEquals(log.judge(log.cursor(1), ["loud"]).verdict, "gap_floor");
-  assertEquals(log.judge(log.cursor(1), ["quiet", "loud"]).verdict, "gap_floor");
-  assertEquals(log.judge(log.cursor(1), null).verdict, "gap_floor");
+  assertEquals(judged(1, ["quiet"]).verdict, "resumed");
+  assertEquals(judged(0, ["quiet"]).verdict, "gap_floor");
+  assertEquals(judged(1, ["loud"]).verdict, "gap_floor");
+  assertEquals(judged(1, ["quiet", "loud"]).verdict, "gap_floor");
+  assertEquals(judged(1, null).verdict, "gap_floor");
 });
 
 test("the budget counts only frames that the connection would receive", () => {
-  const log = new EventLog({ ...readOptions({}), maxEvents: 100, replyMaxEvents: 2 });
+  const { log, judged } = courtOf({ ...readOptions({}), maxEvents: 100, replyMaxEvents: 2 });
   for (let i = 0; i < 50; i++) {
     log.append({ topic: i % 25 === 0 ? "rare" : "often", data: "x" }, true);
   }
-  assertEquals(log.judge(log.cursor(0), ["rare"]), { verdict: "resumed", position: 0, missed: 2 });
-  assertEquals(log.judge(log.cursor(0), ["often"]).verdict, "gap_budget");
+  assertEquals(judged(0, ["rare"]), { verdict: "resumed", position: 0, missed: 2 });
+  assertEquals(judged(0, ["often"]).verdict, "gap_budget");
 });

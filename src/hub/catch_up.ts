@@ -1,0 +1,232 @@
+/**
+ * Catching up: what matches after a position, from the journal what the ring no longer holds, then
+ * from the ring, until the position equals the head.
+ *
+ * The replay on connect, a topic's history and the refill of a client that fell behind are this one
+ * mechanism.
+ *
+ * @module
+ */
+import { lagFrames } from "../wire/control.ts";
+import type { Backlog } from "./backlog.ts";
+import type { History } from "./history.ts";
+import { MAX_CHUNK_BYTES } from "./joiner.ts";
+import type { EventLog } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import { Pages } from "./pages.ts";
+import { receives, topicNames, type Topics } from "./topics.ts";
+
+/** What is caught up on, and who counts it. */
+export interface CatchUpSource {
+  readonly log: EventLog;
+  readonly metrics: Metrics;
+  /** The journal behind the ring; `null` where there is none. */
+  readonly backlog: Backlog | null;
+}
+
+/** Why a connection cannot go on: `lost` at a hole, `broken` when the journal cannot be read. */
+export type CatchUpEnd = "lost" | "broken";
+
+/** One connection's catching up. */
+export class CatchUp {
+  readonly #source: CatchUpSource;
+  readonly #topics: Topics;
+  readonly #maySkip: boolean;
+  readonly #wake: () => void;
+  readonly #histories: History[] = [];
+  /** Reads what the ring no longer holds. */
+  #pages: Pages | null = null;
+  /** The last offset that was given. */
+  position = 0;
+  /** Nothing that matches and stands at or below it is owed, given or not. */
+  settled = 0;
+  /** How many matching, durable frames were published and not given yet. */
+  owed = 0;
+  /** Why it cannot go on; `null` while it can. */
+  end: CatchUpEnd | null = null;
+
+  /**
+   * @param source What it reads.
+   * @param topics What the connection listens to; `null` for everything. It may change.
+   * @param maySkip Whether a hole is told and passed; otherwise it is the end.
+   * @param wake Called when frames that were waited for can be given.
+   */
+  constructor(source: CatchUpSource, topics: Topics, maySkip: boolean, wake: () => void) {
+    this.#source = source;
+    this.#topics = topics;
+    this.#maySkip = maySkip;
+    this.#wake = wake;
+  }
+
+  /** Whether it waits for the journal rather than for the peer. */
+  get reading(): boolean {
+    const history = this.#histories[0];
+    return history === undefined ? this.#pages?.look().kind === "wait" : history.waiting;
+  }
+
+  /**
+   * Gives a topic's history first.
+   *
+   * @param history The history.
+   */
+  recall(history: History): void {
+    this.#histories.push(history);
+  }
+
+  /**
+   * Gives up a history.
+   *
+   * @param history The history; one that was given already does no harm.
+   */
+  forgo(history: History): void {
+    const at = this.#histories.indexOf(history);
+    if (at !== -1) this.#histories.splice(at, 1);
+  }
+
+  /**
+   * Gives up the histories of a topic that is no longer listened to, and counts anew what is owed.
+   *
+   * @param topic The topic.
+   */
+  unsubscribed(topic: string): void {
+    for (const history of this.#histories.filter((each) => each.topic === topic)) {
+      this.forgo(history);
+    }
+    const { log } = this.#source;
+    if (log.evictedFor(this.#topics) > this.#from) return;
+    this.owed = log.count(this.#from, this.#topics);
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#histories.length = 0;
+    this.#pages = null;
+    this.end = null;
+  }
+
+  /**
+   * Puts frames into a chunk.
+   *
+   * @param parts The chunk being made; its first part is put whatever its size.
+   * @param room How many bytes it may still take, at least one.
+   * @returns Whether nothing more is owed: from this turn on the connection may be live.
+   */
+  put(parts: Uint8Array[], room: number): boolean {
+    for (let history = this.#histories[0]; history !== undefined; history = this.#histories[0]) {
+      const before = parts.length;
+      const given = history.put(parts, room);
+      for (let i = before; i < parts.length; i++) room -= parts[i]?.length ?? 0;
+      if (given === "broken") this.end = "broken";
+      if (given !== "done") return false;
+      this.#histories.shift();
+    }
+    room = this.#putPages(parts, room);
+    return room > 0 && this.#pages === null && this.#passHole(parts) && this.#putRing(parts, room);
+  }
+
+  /** Where to look for what is owed. */
+  get #from(): number {
+    return Math.max(this.position, this.settled);
+  }
+
+  /** Puts what the journal holds and the ring does not; while there is more, there is a reader. */
+  #putPages(parts: Uint8Array[], room: number): number {
+    const { log, metrics, backlog } = this.#source;
+    if (backlog === null) return room;
+    for (;;) {
+      const evicted = log.evictedFor(this.#topics);
+      if (this.#pages === null && evicted <= this.#from) return room;
+      this.#pages ??= this.#read(backlog, evicted);
+      const look = this.#pages.look();
+      switch (look.kind) {
+        case "wait":
+          return room;
+        case "broken":
+          this.end = "broken";
+          return room;
+        case "hole":
+          if (!this.#passTrimmed(parts, look.floor)) return room;
+          this.#pages.pass(look.floor);
+          break;
+        case "entry":
+          // A topic may have been unsubscribed since the page was asked for.
+          if (receives(this.#topics, look.entry.topic, look.entry.offset)) {
+            const bytes = log.encode(look.entry, true);
+            if (room <= 0 || (parts.length > 0 && bytes.length > room)) return room;
+            parts.push(bytes);
+            room -= bytes.length;
+            metrics.wrote(1, null);
+            this.owed--;
+          }
+          this.#pages.take();
+      }
+      this.position = Math.max(this.position, this.#pages.position);
+      if (look.kind === "end") this.#pages = null;
+    }
+  }
+
+  #read(backlog: Backlog, upTo: number): Pages {
+    const topics = this.#topics === null ? null : ["", ...topicNames(this.#topics)];
+    const range = { after: this.#from, upTo, topics };
+    return new Pages(backlog, this.#source.log.epoch, range, this.#wake);
+  }
+
+  /** The journal no longer holds it: how many of these topics' frames it was, nobody knows. */
+  #passTrimmed(parts: Uint8Array[], floor: number): boolean {
+    const { log, metrics } = this.#source;
+    if (!this.#maySkip) {
+      this.end = "lost";
+      return false;
+    }
+    const [from, to] = [log.cursor(this.position), log.cursor(floor - 1)];
+    parts.push(lagFrames({ missed: null, from, to }));
+    metrics.lagged(0);
+    return true;
+  }
+
+  /**
+   * Says, exactly where it stands, what nobody holds. Frames are evicted oldest first, so a hole begins
+   * at the position, and every frame that is still held stands after it.
+   */
+  #passHole(parts: Uint8Array[]): boolean {
+    const { log, metrics } = this.#source;
+    const evicted = log.evictedFor(this.#topics);
+    if (evicted <= this.#from) return true;
+    const held = log.count(evicted, this.#topics);
+    const missed = this.owed - held;
+    if (missed > 0) {
+      if (!this.#maySkip) {
+        this.end = "lost";
+        return false;
+      }
+      const [from, to] = [log.cursor(this.position), log.cursor(evicted)];
+      parts.push(lagFrames({ missed, from, to }));
+      metrics.lagged(missed);
+      this.owed = held;
+    }
+    this.position = evicted;
+    return true;
+  }
+
+  #putRing(parts: Uint8Array[], room: number): boolean {
+    const { log, metrics } = this.#source;
+    let given = 0;
+    let more = false;
+    for (const frame of log.matching(this.#from, this.#topics)) {
+      const fits = parts.length === 0 || frame.bytes.length <= room ||
+        (given === 0 && frame.bytes.length > MAX_CHUNK_BYTES);
+      more = room <= 0 || !fits;
+      if (more) break;
+      parts.push(frame.bytes);
+      room -= frame.bytes.length;
+      this.position = frame.offset;
+      given++;
+    }
+    metrics.wrote(given, null);
+    this.owed -= given;
+    if (more) return false;
+    this.position = log.head;
+    this.owed = 0;
+    return true;
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Joining a topic late: subscribe first, then replay, so that nothing falls between the two.
+ *
+ * @module
+ */
+import { JournalError, TopicError } from "../errors.ts";
+import { readCursor } from "../wire/cursor.ts";
+import { checkTopic, MAX_TOPICS } from "../wire/topic.ts";
+import type { Backlog } from "./backlog.ts";
+import type { Connection } from "./connection.ts";
+import { History } from "./history.ts";
+import { type Court, judgeCursor, scopeOfTopic } from "./judge.ts";
+import { Pages } from "./pages.ts";
+import type { Frame } from "./ring.ts";
+import type { Roster } from "./roster.ts";
+import type { HistoryRequest, SubscribeOptions, Subscription } from "./types.ts";
+
+/** The past of a topic, as it stood when the topic was subscribed. */
+interface Past {
+  readonly topic: string;
+  /** The newest offset that belongs to it. */
+  readonly upTo: number;
+  /** Up to here it is read from the journal; 0 where there is none. */
+  readonly behind: number;
+  /** What stands after that: references, for the ring may go on without. */
+  readonly frames: readonly Frame[];
+}
+
+/**
+ * Lets a connection listen to one more topic, and gives it what the topic said before.
+ *
+ * @param roster The hub's connections.
+ * @param id The connection's id.
+ * @param topic The topic.
+ * @param options What it is given of the past.
+ * @returns How the cursor was judged, and the offset after which the topic is received live; `null`
+ * when there is no such connection.
+ * @throws {TopicError} When the topic is outside the grammar, or one too many.
+ * @throws {JournalError} When the journal did not answer. The topic is subscribed all the same: when it
+ * is asked for again, nothing is missing in between.
+ */
+export async function subscribe(
+  roster: Roster,
+  id: string,
+  topic: string,
+  options: SubscribeOptions,
+): Promise<Subscription | null> {
+  checkTopic(topic);
+  const request = checkHistory(options.history);
+  const connection = roster.find(id);
+  if (connection === undefined || !connection.open) return null;
+  const upTo = join(roster, connection, topic);
+  const after = options.after ?? "";
+  if (request === undefined && after === "") return { verdict: "fresh", head: upTo };
+
+  const history = new History(topic, roster.log);
+  const past = pastOf(roster, topic, upTo);
+  connection.feed.recall(history);
+  let kept = false;
+  try {
+    const judged = await judgeCursor(roster, after, scopeOfTopic(roster.log, topic));
+    const judgement = typeof judged === "function" ? judged() : judged;
+    if (judgement === null) throw new JournalError("unavailable", "it did not answer in time");
+    const { verdict } = judgement;
+    if (request !== undefined || verdict === "resumed") {
+      const from = request === undefined ? after : request;
+      await start(roster, connection, history, past, from);
+      kept = true;
+    }
+    return { verdict, head: upTo };
+  } finally {
+    if (!kept) connection.feed.forgo(history);
+    connection.flush();
+  }
+}
+
+/**
+ * Lets a connection listen to a topic no longer.
+ *
+ * @param roster The hub's connections.
+ * @param id The connection's id.
+ * @param topic The topic.
+ * @returns Whether it did listen to it.
+ */
+export function unsubscribe(roster: Roster, id: string, topic: string): boolean {
+  const connection = roster.find(id);
+  if (!connection?.identity.topics?.delete(topic)) return false;
+  roster.fanout.leave(connection, topic);
+  connection.feed.unsubscribed(topic);
+  connection.flush();
+  return true;
+}
+
+/**
+ * The histories that a connection asked for as it connected, not begun yet.
+ *
+ * @param roster The hub's connections.
+ * @param topics The topics.
+ * @param request How much of each.
+ * @returns The histories, and what begins them once the connection has.
+ */
+export function historiesAtConnect(
+  roster: Roster,
+  topics: readonly string[],
+  request: HistoryRequest,
+): { readonly histories: readonly History[]; begin(connection: Connection): void } {
+  const pairs = topics.map((topic) => {
+    return [new History(topic, roster.log), pastOf(roster, topic, roster.log.head)] as const;
+  });
+  return {
+    histories: pairs.map(([history]) => history),
+    begin(connection) {
+      for (const [history, past] of pairs) {
+        start(roster, connection, history, past, request).catch(() => connection.turnAway());
+      }
+    },
+  };
+}
+
+/** Subscribes, and says up to which offset the past reaches: what follows comes live. */
+function join(roster: Roster, connection: Connection, topic: string): number {
+  const { topics } = connection.identity;
+  // One that receives everything has received this topic since it connected.
+  if (topics === null) return connection.judgement?.position ?? roster.log.head;
+  const since = topics.get(topic);
+  if (since !== undefined) return since;
+  if (topics.size >= MAX_TOPICS) {
+    throw new TopicError(`the connection has ${topics.size}, the most is ${MAX_TOPICS}`);
+  }
+  topics.set(topic, roster.log.head);
+  roster.fanout.join(connection, topic);
+  return roster.log.head;
+}
+
+function pastOf({ log, backlog }: Court, topic: string, upTo: number): Past {
+  const behind = backlog === null ? 0 : Math.min(log.evictedOf(topic), upTo);
+  const frames = log.ofTopic(topic).filter(({ offset }) => offset > behind && offset <= upTo);
+  return { topic, upTo, behind, frames };
+}
+
+/** Begins a history: from a cursor, or as much as was asked for. */
+async function start(
+  { log, backlog, settings }: Court,
+  connection: Connection,
+  history: History,
+  past: Past,
+  from: HistoryRequest | string,
+): Promise<void> {
+  const { epoch } = log;
+  const { topic, behind } = past;
+  const now = settings.clock.now();
+  const frames = past.frames.filter(isWanted(past, from, now));
+  const after = backlog === null ? behind : await beginning(backlog, past, frames, from, now);
+  // Of another epoch by now: the connection is being sent away.
+  if (log.epoch !== epoch) return;
+  const range = { after, upTo: behind, topics: [topic] };
+  const pages = backlog === null || after >= behind
+    ? null
+    : new Pages(backlog, epoch, range, () => connection.flush());
+  history.start({ pages, frames });
+  connection.flush();
+}
+
+function isWanted(
+  { frames }: Past,
+  from: HistoryRequest | string,
+  now: number,
+): (frame: Frame) => boolean {
+  if (typeof from === "string") {
+    const after = readCursor(from)?.offset ?? 0;
+    return ({ offset }) => offset > after;
+  }
+  if (from === true) return () => true;
+  if ("last" in from) {
+    const first = frames[frames.length - from.last]?.offset ?? 0;
+    return ({ offset }) => from.last > 0 && offset >= first;
+  }
+  const oldest = now - from.sinceMs;
+  return ({ at }) => at >= oldest;
+}
+
+/** The offset in the journal after which a history begins; that of its end when the ring has it all. */
+async function beginning(
+  backlog: Backlog,
+  past: Past,
+  frames: readonly Frame[],
+  from: HistoryRequest | string,
+  now: number,
+): Promise<number> {
+  const { topic, behind } = past;
+  if (behind === 0 || frames.length < past.frames.length) return behind;
+  if (typeof from === "string") return readCursor(from)?.offset ?? 0;
+  if (from === true) return 0;
+  const topics = [topic];
+  if ("last" in from) {
+    const owed = from.last - frames.length;
+    if (owed <= 0) return behind;
+    // The newest offset after which enough of them stand.
+    return await bisect(behind, async (after) => {
+      const measured = await backlog.measure({ after, upTo: behind, topics }, owed);
+      return measured === null ? null : measured.count >= owed;
+    });
+  }
+  const startsTooOld = async (after: number): Promise<boolean | null> => {
+    const page = await backlog.page({ after, upTo: behind, topics }, 1);
+    const first = page?.entries[0];
+    return page === null ? null : first !== undefined && first.at < now - from.sinceMs;
+  };
+  return await startsTooOld(0) === false ? 0 : await bisect(behind, startsTooOld) + 1;
+}
+
+/**
+ * The greatest offset below an end for which something holds; 0 when it holds for none. What holds for
+ * an offset holds for each before it.
+ */
+async function bisect(
+  end: number,
+  holds: (offset: number) => Promise<boolean | null>,
+): Promise<number> {
+  let low = 0;
+  let high = end;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const answer = await holds(middle);
+    if (answer === null) throw new JournalError("unavailable", "it did not answer in time");
+    if (answer) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function checkHistory(request: HistoryRequest | undefined): HistoryRequest | undefined {
+  if (request === undefined || request === true) return request;
+  const [name, value] = "last" in request
+    ? ["history.last", request.last]
+    : ["history.sinceMs", request.sinceMs];
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new TypeError(`Cannot use ${name}: it is ${value}, it must be a whole number from 0`);
+  }
+  return request;
+}
