@@ -27,6 +27,9 @@ export interface CatchUpSource {
 /** Why a connection cannot go on: `lost` at a hole, `broken` when the journal cannot be read. */
 export type CatchUpEnd = "lost" | "broken";
 
+/** A hole in the journal: asked about, or known. `missed` is `null` when nobody could say. */
+type Hole = "asked" | { readonly floor: number; readonly missed: number | null };
+
 /** One connection's catching up. */
 export class CatchUp {
   readonly #source: CatchUpSource;
@@ -36,6 +39,8 @@ export class CatchUp {
   readonly #histories: History[] = [];
   /** Reads what the ring no longer holds. */
   #pages: Pages | null = null;
+  /** The hole that its pages came to. */
+  #hole: Hole | null = null;
   /** The last offset that was given. */
   position = 0;
   /** Nothing that matches and stands at or below it is owed, given or not. */
@@ -61,7 +66,8 @@ export class CatchUp {
   /** Whether it waits for the journal rather than for the peer. */
   get reading(): boolean {
     const history = this.#histories[0];
-    return history === undefined ? this.#pages?.look().kind === "wait" : history.waiting;
+    if (history !== undefined) return history.waiting;
+    return this.#hole === "asked" || this.#pages?.look().kind === "wait";
   }
 
   /**
@@ -101,6 +107,7 @@ export class CatchUp {
   clear(): void {
     this.#histories.length = 0;
     this.#pages = null;
+    this.#hole = null;
     this.end = null;
   }
 
@@ -145,8 +152,7 @@ export class CatchUp {
           this.end = "broken";
           return room;
         case "hole":
-          if (!this.#passTrimmed(parts, look.floor)) return room;
-          this.#pages.pass(look.floor);
+          if (!this.#passTrimmed(parts, backlog, this.#pages, look.floor)) return room;
           break;
         case "entry":
           // A topic may have been unsubscribed since the page was asked for.
@@ -171,17 +177,36 @@ export class CatchUp {
     return new Pages(backlog, this.#source.log.epoch, range, this.#wake);
   }
 
-  /** The journal no longer holds it: how many of these topics' frames it was, nobody knows. */
-  #passTrimmed(parts: Uint8Array[], floor: number): boolean {
+  /** Says, where the journal has a hole, how much of what is owed it was; first it must be counted. */
+  #passTrimmed(parts: Uint8Array[], backlog: Backlog, pages: Pages, floor: number): boolean {
     const { log, metrics } = this.#source;
     if (!this.#maySkip) {
       this.end = "lost";
       return false;
     }
-    const [from, to] = [log.cursor(this.position), log.cursor(floor - 1)];
-    parts.push(lagFrames({ missed: null, from, to }));
-    metrics.lagged(0);
+    if (this.#hole === null) void this.#measureHole(backlog, floor);
+    if (this.#hole === null || this.#hole === "asked") return false;
+    const { missed, floor: passed } = this.#hole;
+    this.#hole = null;
+    const [from, to] = [log.cursor(this.position), log.cursor(passed - 1)];
+    if (missed !== 0) parts.push(lagFrames({ missed, from, to }));
+    metrics.lagged(missed ?? 0);
+    this.owed -= missed ?? 0;
+    pages.pass(passed);
     return true;
+  }
+
+  /** What is missing is what is owed and not held; counted at one instant, for both go on. */
+  async #measureHole(backlog: Backlog, floor: number): Promise<void> {
+    this.#hole = "asked";
+    const [owed, upTo] = [this.owed, this.#source.log.head];
+    const topics = this.#topics === null ? null : ["", ...topicNames(this.#topics)];
+    const range = { after: floor - 1, upTo, topics };
+    const measured = await backlog.measure(range, Number.MAX_SAFE_INTEGER);
+    const missed = measured === null ? null : owed - measured.count;
+    // More may have been trimmed away meanwhile: then this hole is not the last one.
+    this.#hole = { floor, missed: missed !== null && missed >= 0 ? missed : null };
+    this.#wake();
   }
 
   /**
