@@ -67,6 +67,7 @@ export type {
   Hub,
   Position,
   PublishEvent,
+  RecalledEvent,
   RingEvent,
   ServeOptions,
   StreamHub,

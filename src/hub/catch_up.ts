@@ -9,11 +9,13 @@
  */
 import { lagFrames } from "../wire/control.ts";
 import type { Backlog } from "./backlog.ts";
-import type { History } from "./history.ts";
+import type { Echoes } from "./echoes.ts";
+import { type History, withoutId } from "./history.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import type { EventLog } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { Pages } from "./pages.ts";
+import type { Frame } from "./ring.ts";
 import { receives, topicNames, type Topics } from "./topics.ts";
 
 /** What is caught up on, and who counts it. */
@@ -37,6 +39,8 @@ export class CatchUp {
   readonly #maySkip: boolean;
   readonly #wake: () => void;
   readonly #histories: History[] = [];
+  /** By topic, what was recalled of it, and up to where it may come live as well. */
+  readonly #echoes = new Map<string, { readonly echoes: Echoes; readonly upTo: number }>();
   /** Reads what the ring no longer holds. */
   #pages: Pages | null = null;
   /** The hole that its pages came to. */
@@ -86,7 +90,9 @@ export class CatchUp {
    */
   forgo(history: History): void {
     const at = this.#histories.indexOf(history);
-    if (at !== -1) this.#histories.splice(at, 1);
+    if (at === -1) return;
+    this.#histories.splice(at, 1);
+    history.cancel();
   }
 
   /**
@@ -105,7 +111,8 @@ export class CatchUp {
 
   /** Forgets everything. */
   clear(): void {
-    this.#histories.length = 0;
+    for (const history of this.#histories.splice(0)) history.cancel();
+    this.#echoes.clear();
     this.#pages = null;
     this.#hole = null;
     this.end = null;
@@ -126,6 +133,8 @@ export class CatchUp {
       if (given === "broken") this.end = "broken";
       if (given !== "done") return false;
       this.#histories.shift();
+      const { topic, echoes } = history;
+      if (echoes !== null) this.#echoes.set(topic, { echoes, upTo: this.#source.log.head });
     }
     room = this.#putPages(parts, room);
     return room > 0 && this.#pages === null && this.#passHole(parts) && this.#putRing(parts, room);
@@ -158,6 +167,11 @@ export class CatchUp {
           // A topic may have been unsubscribed since the page was asked for.
           if (receives(this.#topics, look.entry.topic, look.entry.offset)) {
             const bytes = log.encode(look.entry, true);
+            if (this.#isEcho({ ...look.entry, bytes })) {
+              this.owed--;
+              this.#pages.take();
+              break;
+            }
             if (room <= 0 || (parts.length > 0 && bytes.length > room)) return room;
             parts.push(bytes);
             room -= bytes.length;
@@ -169,6 +183,13 @@ export class CatchUp {
       this.position = Math.max(this.position, this.#pages.position);
       if (look.kind === "end") this.#pages = null;
     }
+  }
+
+  /** Whether it was recalled already. Asked once for each frame. */
+  #isEcho(frame: Pick<Frame, "topic" | "offset" | "bytes">): boolean {
+    const recalled = this.#echoes.get(frame.topic);
+    return recalled !== undefined && frame.offset <= recalled.upTo &&
+      recalled.echoes.isEcho(withoutId(frame));
   }
 
   #read(backlog: Backlog, upTo: number): Pages {
@@ -238,6 +259,11 @@ export class CatchUp {
     let given = 0;
     let more = false;
     for (const frame of log.matching(this.#from, this.#topics)) {
+      if (this.#echoes.size > 0 && this.#isEcho(frame)) {
+        this.position = frame.offset;
+        this.owed--;
+        continue;
+      }
       const fits = parts.length === 0 || frame.bytes.length <= room ||
         (given === 0 && frame.bytes.length > MAX_CHUNK_BYTES);
       more = room <= 0 || !fits;
@@ -252,6 +278,7 @@ export class CatchUp {
     if (more) return false;
     this.position = log.head;
     this.owed = 0;
+    this.#echoes.clear();
     return true;
   }
 }

@@ -1,24 +1,36 @@
 /**
- * A topic's history for a connection that joins late: what the topic said up to the offset from which
- * on the connection receives it live.
+ * A topic's history for a connection that joins late: what the topic said before the connection
+ * receives it live.
  *
  * The frames carry no id, for they must not move the client's cursor back, and stand between
- * `sse:history` begin and end. The topic was subscribed first, so the seam is an offset: nothing is
- * missing, and nothing comes twice.
+ * `sse:history` begin and end. The topic was subscribed first, so nothing is missing at the seam; and
+ * where the history has offsets, nothing comes twice.
  *
  * @module
  */
 import { historyFrame } from "../wire/control.ts";
+import type { Echoes } from "./echoes.ts";
+import type { EventLog } from "./log.ts";
 import type { Pages } from "./pages.ts";
 import type { Frame } from "./ring.ts";
-import type { EventLog } from "./log.ts";
 
-/** What a history is read from. */
-export interface HistorySource {
-  /** The entries that the ring no longer holds; `null` when there are none, or no journal. */
-  readonly pages: Pages | null;
-  /** The frames behind them, captured when the topic was subscribed: the ring may go on without. */
-  readonly frames: readonly Frame[];
+/** What a look at the next frame of a history gives. */
+export type FrameLook =
+  | { readonly kind: "frame"; readonly bytes: Uint8Array }
+  | { readonly kind: "end" }
+  /** It is on its way; whoever asked is woken when it is there. */
+  | { readonly kind: "wait" }
+  /** What it is read from cannot be read. */
+  | { readonly kind: "broken" };
+
+/** Where a history's frames come from, one at a time. */
+export interface FrameSource {
+  /** What comes next; a frame until it is {@linkcode take}n. */
+  look(): FrameLook;
+  /** The frame that {@linkcode look} showed was given. */
+  take(): void;
+  /** Nobody wants the rest. */
+  cancel?(): void;
 }
 
 /** What became of an attempt to give a part of a history. */
@@ -28,30 +40,35 @@ export type Given = "more" | "done" | "wait" | "broken";
 export class History {
   /** The topic. */
   readonly topic: string;
-  readonly #log: EventLog;
-  #source: HistorySource | null = null;
+  /** What was recalled, where it has no offsets; else `null`. */
+  readonly echoes: Echoes | null;
+  #source: FrameSource | null = null;
   #begun = false;
-  #frame = 0;
 
   /**
    * A history whose beginning is not known yet: until then nothing behind it is given.
    *
    * @param topic The topic.
-   * @param log The hub's sequence.
+   * @param echoes Remembers what was recalled, where it has no offsets.
    */
-  constructor(topic: string, log: EventLog) {
+  constructor(topic: string, echoes: Echoes | null = null) {
     this.topic = topic;
-    this.#log = log;
+    this.echoes = echoes;
   }
 
-  /** Whether it waits for its source, or for a page, rather than for the peer. */
+  /** Whether it waits for its source, rather than for the peer. */
   get waiting(): boolean {
-    return this.#source === null || (this.#begun && this.#source.pages?.look().kind === "wait");
+    return this.#source === null || (this.#begun && this.#source.look().kind === "wait");
   }
 
   /** @param source What it is read from. */
-  start(source: HistorySource): void {
+  start(source: FrameSource): void {
     this.#source = source;
+  }
+
+  /** Nobody wants the rest. */
+  cancel(): void {
+    this.#source?.cancel?.();
   }
 
   /**
@@ -59,7 +76,7 @@ export class History {
    *
    * @param parts The chunk being made; its first part is put whatever its size.
    * @param room How many bytes it may still take.
-   * @returns `more` when the chunk is full, `wait` when a page is on its way.
+   * @returns `more` when the chunk is full, `wait` when a frame is on its way.
    */
   put(parts: Uint8Array[], room: number): Given {
     const source = this.#source;
@@ -71,33 +88,73 @@ export class History {
       left -= bytes.length;
       return true;
     };
-    if (!this.#begun) {
-      if (!push(historyFrame("begin", this.topic))) return "more";
-      this.#begun = true;
-    }
+    if (!this.#begun && !push(historyFrame("begin", this.topic))) return "more";
+    this.#begun = true;
     for (;;) {
-      const look = source.pages?.look() ?? { kind: "end" };
+      const look = source.look();
       if (look.kind === "wait" || look.kind === "broken") return look.kind;
-      // A history begins where the journal does: what it has forgotten is no part of it any more.
-      if (look.kind === "hole") {
-        source.pages?.pass(look.floor);
-        continue;
-      }
-      const frame = source.frames[this.#frame];
-      const bytes = look.kind === "entry"
-        ? this.#log.encode(look.entry, false)
-        : frame === undefined
-        ? historyFrame("end", this.topic)
-        : withoutId(frame.bytes);
-      if (!push(bytes)) return "more";
-      if (look.kind === "entry") source.pages?.take();
-      else if (frame === undefined) return "done";
-      else this.#frame++;
+      if (look.kind === "end") return push(historyFrame("end", this.topic)) ? "done" : "more";
+      if (!push(look.bytes)) return "more";
+      source.take();
     }
   }
 }
 
-/** The frame behind its `id:` line: a view, not a copy. */
-function withoutId(bytes: Uint8Array): Uint8Array {
+/** A topic's past as the hub and its journal hold it. */
+export class PastFrames implements FrameSource {
+  readonly #log: EventLog;
+  readonly #pages: Pages | null;
+  readonly #frames: readonly Frame[];
+  #next = 0;
+  /** The journal's entry that was shown last, encoded once. */
+  #shown: Uint8Array | null = null;
+
+  /**
+   * @param log The hub's sequence.
+   * @param pages The entries that the ring no longer held; `null` when there are none.
+   * @param frames The frames behind them, captured when the topic was subscribed: the ring may go on
+   * without.
+   */
+  constructor(log: EventLog, pages: Pages | null, frames: readonly Frame[]) {
+    this.#log = log;
+    this.#pages = pages;
+    this.#frames = frames;
+  }
+
+  look(): FrameLook {
+    if (this.#shown !== null) return { kind: "frame", bytes: this.#shown };
+    const look = this.#pages?.look() ?? { kind: "end" };
+    switch (look.kind) {
+      case "wait":
+      case "broken":
+        return look;
+      case "hole":
+        // A history begins where the journal does: what that has forgotten is no part of it any more.
+        this.#pages?.pass(look.floor);
+        return this.look();
+      case "entry":
+        this.#shown = this.#log.encode(look.entry, false);
+        return { kind: "frame", bytes: this.#shown };
+      case "end": {
+        const frame = this.#frames[this.#next];
+        return frame === undefined ? look : { kind: "frame", bytes: withoutId(frame) };
+      }
+    }
+  }
+
+  take(): void {
+    if (this.#shown === null) this.#next++;
+    else this.#pages?.take();
+    this.#shown = null;
+  }
+}
+
+/**
+ * A frame behind its `id:` line.
+ *
+ * @param frame The frame; one that has an offset.
+ * @returns A view of its bytes, not a copy.
+ */
+export function withoutId({ bytes }: Pick<Frame, "bytes">): Uint8Array {
   return bytes.subarray(bytes.indexOf(0x0a) + 1);
 }

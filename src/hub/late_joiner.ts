@@ -8,12 +8,15 @@ import { readCursor } from "../wire/cursor.ts";
 import { checkTopic, MAX_TOPICS } from "../wire/topic.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Connection } from "./connection.ts";
-import { History } from "./history.ts";
+import { errorForLog } from "../wire/text.ts";
+import { Echoes } from "./echoes.ts";
+import { History, PastFrames } from "./history.ts";
 import { type Court, judgeCursor, scopeOfTopic } from "./judge.ts";
 import { Pages } from "./pages.ts";
+import { Recall } from "./recall.ts";
 import type { Frame } from "./ring.ts";
 import type { Roster } from "./roster.ts";
-import type { HistoryRequest, SubscribeOptions, Subscription } from "./types.ts";
+import type { HistoryRequest, RecalledEvent, SubscribeOptions, Subscription } from "./types.ts";
 
 /** The past of a topic, as it stood when the topic was subscribed. */
 interface Past {
@@ -50,10 +53,14 @@ export async function subscribe(
   const connection = roster.find(id);
   if (connection === undefined || !connection.open) return null;
   const upTo = join(roster, connection, topic);
+  if (options.recall !== undefined) {
+    recall(roster, connection, topic, options.recall());
+    return { verdict: "fresh", head: upTo };
+  }
   const after = options.after ?? "";
   if (request === undefined && after === "") return { verdict: "fresh", head: upTo };
 
-  const history = new History(topic, roster.log);
+  const history = new History(topic);
   const past = pastOf(roster, topic, upTo);
   connection.feed.recall(history);
   let kept = false;
@@ -105,7 +112,7 @@ export function historiesAtConnect(
   request: HistoryRequest,
 ): { readonly histories: readonly History[]; begin(connection: Connection): void } {
   const pairs = topics.map((topic) => {
-    return [new History(topic, roster.log), pastOf(roster, topic, roster.log.head)] as const;
+    return [new History(topic), pastOf(roster, topic, roster.log.head)] as const;
   });
   return {
     histories: pairs.map(([history]) => history),
@@ -130,6 +137,23 @@ function join(roster: Roster, connection: Connection, topic: string): number {
   topics.set(topic, roster.log.head);
   roster.fanout.join(connection, topic);
   return roster.log.head;
+}
+
+/** Gives what the application recalls from a log of its own. */
+function recall(
+  { settings }: Roster,
+  connection: Connection,
+  topic: string,
+  events: AsyncIterable<RecalledEvent>,
+): void {
+  const echoes = new Echoes();
+  const history = new History(topic, echoes);
+  const failed = (error: unknown): void =>
+    settings.logger.error(`A history could not be recalled: ${errorForLog(error)}`);
+  const wake = (): void => connection.flush();
+  history.start(new Recall(events, settings.keepaliveEvent, echoes, failed, wake));
+  connection.feed.recall(history);
+  connection.flush();
 }
 
 function pastOf({ log, backlog }: Court, topic: string, upTo: number): Past {
@@ -157,7 +181,7 @@ async function start(
   const pages = backlog === null || after >= behind
     ? null
     : new Pages(backlog, epoch, range, () => connection.flush());
-  history.start({ pages, frames });
+  history.start(new PastFrames(log, pages, frames));
   connection.flush();
 }
 

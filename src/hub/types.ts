@@ -45,8 +45,25 @@ export type HistoryRequest =
   | { readonly last: number }
   | { readonly sinceMs: number };
 
+/** An event that an application recalls from a log of its own. */
+export interface RecalledEvent {
+  /** The event's name, with the checks of {@linkcode Hub.publish}. */
+  readonly name?: string;
+  /** The event's data, with the checks of {@linkcode Hub.publish}. */
+  readonly data: string | Uint8Array;
+}
+
 /** Options of {@linkcode StreamHub.subscribe}. */
 export interface SubscribeOptions {
+  /**
+   * What the topic said before, from a log of the application's own: called once the topic is
+   * subscribed, instead of `history` and `after`. What is published while it is recalled may stand in
+   * that log already, and the log's offsets are not the hub's; so the newest 512 recalled events are
+   * remembered by their content, and one that comes live with the same name and data is taken for one
+   * of them, once. Events that could be equal need something that tells them apart: an id, a time. A
+   * throw ends the connection, which comes back.
+   */
+  readonly recall?: () => AsyncIterable<RecalledEvent>;
   /**
    * What the topic said before: frames without an id, between `sse:history` begin and end, before
    * anything that is published from now on.
