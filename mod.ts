@@ -28,21 +28,23 @@
  * @module
  */
 export {
-  AppendUnknownError,
   ConfigError,
   ConnectionGoneError,
   CursorError,
   type ErrorCode,
   FrameTooLargeError,
   InvalidUtf8Error,
-  JournalEpochError,
-  JournalError,
-  type JournalFault,
-  JournalGapError,
   ProtocolError,
   TidemarkError,
   TopicError,
 } from "./src/errors.ts";
+export {
+  AppendUnknownError,
+  JournalEpochError,
+  JournalError,
+  type JournalFault,
+  JournalGapError,
+} from "./src/errors/journal.ts";
 
 export { createHub } from "./src/hub/hub.ts";
 export { openHub } from "./src/cluster/open_hub.ts";

@@ -33,6 +33,8 @@ const CHECK_TIMEOUT_MS = 180_000;
 const TESTS_TIMEOUT_MS = 900_000;
 /** The order in which the folders of `tests/` run; others follow by name. */
 const ORDER = ["unit", "property", "structure", "conformance", "services"];
+/** The folders whose tests mostly wait for servers of their own: so many files at once. */
+const JOBS = new Map([["conformance", 2]]);
 /** The folder whose tests run on every runtime. */
 const PORTABLE = "unit";
 
@@ -102,8 +104,9 @@ export function tests(flags, filters) {
       "test",
       "--allow-all",
       "--no-check",
+      ...(JOBS.has(folder) ? ["--parallel"] : []),
       ...flags,
-    ])
+    ], { DENO_JOBS: String(JOBS.get(folder) ?? 1) })
   );
   const portable = files(PORTABLE);
   // Bun takes a bare name for a filter, one that starts with a dot for a file.

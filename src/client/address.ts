@@ -47,7 +47,7 @@ export function withQuery(
   address: Address,
   parameters: Readonly<Record<string, string | null>>,
 ): Address {
-  const { path, query, fragment } = split(urlOf(address));
+  const [path, query, fragment] = split(urlOf(address));
   // What the address has of its own stays as it is written, but for what is set here.
   const names = Object.keys(parameters);
   const kept = query.split("&").filter((pair) => pair !== "" && !names.includes(nameOf(pair)));
@@ -65,12 +65,12 @@ export function withQuery(
  * @returns The values of its `topic` parameters.
  */
 export function topicsOf(address: Address): ReadonlySet<string> {
-  return new Set(new URLSearchParams(split(urlOf(address)).query).getAll("topic"));
+  return new Set(new URLSearchParams(split(urlOf(address))[1]).getAll("topic"));
 }
 
-function split(url: string): { path: string; query: string; fragment: string } {
-  const [, path = "", query = "", fragment = ""] = /^([^?#]*)\??([^#]*)(#?.*)$/s.exec(url) ?? [];
-  return { path, query, fragment };
+function split(url: string): readonly [path: string, query: string, fragment: string] {
+  const [, path = "", query = "", fragment = ""] = /^([^?#]*)\??([^#]*)(.*)$/s.exec(url) ?? [];
+  return [path, query, fragment];
 }
 
 function nameOf(pair: string): string {

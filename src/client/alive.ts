@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { post } from "./post.ts";
+import { post, type Sender } from "./post.ts";
 import type { LifecycleRecord } from "./records.ts";
-import type { AliveOptions, Fetch, HeadersSource } from "./types.ts";
+import type { TimingConfig } from "./timing.ts";
+import type { AliveOptions } from "./types.ts";
 
 /** What posts acknowledgements. */
 export interface Acknowledger {
@@ -16,39 +17,33 @@ export interface Acknowledger {
   stop(): void;
 }
 
-/** What an acknowledger needs. */
-export interface AcknowledgerOptions {
-  /** Where, and how often. */
-  readonly alive: AliveOptions;
+/** What an acknowledger needs of its stream's options. */
+export interface AcknowledgerOptions extends Sender {
   /** How many keepalives one stands for unless `alive` says. */
-  readonly everyBeats: number;
-  /** The stream's headers. */
-  readonly headers: HeadersSource | undefined;
-  /** The stream's credentials mode. */
-  readonly credentials: RequestCredentials | undefined;
-  /** What posts. */
-  readonly fetch: Fetch;
-  /** Takes the record of each. */
-  readonly report: (record: LifecycleRecord) => void;
+  readonly timing: Pick<TimingConfig, "aliveEveryBeats">;
 }
 
 /**
  * Makes an acknowledger. It has one request on its way at most: a server that does not answer is not
  * asked again, and the next keepalive is counted as ever.
  *
- * @param options Where, how often, and with what.
+ * @param alive Where, and how often.
+ * @param options The stream's options.
+ * @param report Takes the record of each.
  * @returns The acknowledger.
  */
-export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
-  const every = options.alive.everyBeats ?? options.everyBeats;
+export function createAcknowledger(
+  { url, everyBeats }: AliveOptions,
+  options: AcknowledgerOptions,
+  report: (record: LifecycleRecord) => void,
+): Acknowledger {
+  const every = everyBeats ?? options.timing.aliveEveryBeats;
   let beats = 0;
   let posting: AbortController | null = null;
   const acknowledge = async (controller: AbortController): Promise<void> => {
     let status: number | null = null;
     try {
-      const { alive: { url }, headers, credentials, fetch } = options;
-      const { signal } = controller;
-      const response = await post({ url, headers, credentials, fetch, signal });
+      const response = await post(options, url, controller.signal);
       status = response.status;
       await response.body?.cancel();
     } catch {
@@ -57,7 +52,7 @@ export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
     if (posting === controller) posting = null;
     if (controller.signal.aborted) return;
     const ok = status !== null && status >= 200 && status < 300;
-    options.report({ kind: "alive_ack", ok, status });
+    report({ kind: "alive_ack", ok, status });
   };
   return {
     beat() {

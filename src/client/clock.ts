@@ -3,10 +3,8 @@
  *
  * @module
  */
+import { MAX_TIMER_MS } from "./bounds.ts";
 import type { ClientClock } from "./types.ts";
-
-/** `setTimeout` takes no more; a longer wait ends early, and the machine asks again. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** By so much the wall clock must be ahead of the other to say that the machine has slept. */
 const SLEEP_MS = 1000;
@@ -46,6 +44,7 @@ export function platformClock(): ClientClock {
     now: sleeplessNow(() => Math.round(performance.now()), () => Date.now()),
     random: () => Math.random(),
     after(ms, callback) {
+      // A longer wait ends early, and the machine asks again.
       const id = setTimeout(callback, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
       return () => clearTimeout(id);
     },

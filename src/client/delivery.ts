@@ -151,7 +151,7 @@ function arrived(turn: Turn, open: OpenConnection, frame: Frame): void {
     latch(turn.delivery);
   } else if (cursor !== null) {
     if (cursor.offset <= open.high) return tell(turn, { kind: "duplicate_frame", type });
-    turn.delivery.open = { ...open, high: cursor.offset };
+    raise(turn, open, cursor);
   }
   enqueue(turn, { frame, cursor });
 }
@@ -159,8 +159,13 @@ function arrived(turn: Turn, open: OpenConnection, frame: Frame): void {
 function marked(turn: Turn, open: OpenConnection, id: string): void {
   const cursor = ownCursor(turn, open, id);
   if (cursor === null) return;
-  turn.delivery.open = { ...open, high: Math.max(open.high, cursor.offset) };
+  raise(turn, open, cursor);
   enqueue(turn, { frame: null, cursor });
+}
+
+/** What stands at a cursor, and before it, will not be taken again. */
+function raise({ delivery }: Turn, open: OpenConnection, { offset }: Cursor): void {
+  delivery.open = { ...open, high: Math.max(open.high, offset) };
 }
 
 /** A cursor of this connection's epoch; anything else is told, and moves nothing. */
@@ -242,7 +247,7 @@ function lagged(
   tell(turn, { kind: "lag", missed: lag.missed });
   turn.effects.push({ type: "tell_lag", lag });
   const to = ownCursor(turn, open, lag.to);
-  delivery.open = { ...open, high: Math.max(open.high, to?.offset ?? 0) };
+  if (to !== null) raise(turn, open, to);
   latch(delivery);
   // Behind a run that is under way the hole takes its place among what is held.
   const behind = isHolding(delivery);

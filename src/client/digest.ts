@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { ConfigError, DigestStatusError } from "../errors.ts";
+import { DigestStatusError } from "../errors.ts";
 import { DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
 import { readText } from "./body.ts";
+import { checkWhole, MAX_TIMER_MS } from "./bounds.ts";
 import { withDeadline } from "./deadline.ts";
 import {
   type DigestResult,
@@ -68,9 +69,6 @@ export interface DigestClient {
   check(snapshot: VersionSnapshot, signal?: AbortSignal): Promise<DigestResult>;
 }
 
-/** `setTimeout` takes no more; above it the wait would end at once. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 /**
  * Makes a digest client. Nothing is sent before a check.
  *
@@ -111,8 +109,8 @@ const MAX_TIMER_MS = 2_147_483_647;
  */
 export function createDigestClient(options: DigestClientOptions): DigestClient {
   const { timeoutMs = DEFAULT_TIMING.digestTimeoutMs, maxSubjects = DIGEST_MAX_SUBJECTS } = options;
-  checkCount("timeoutMs", timeoutMs, MAX_TIMER_MS);
-  checkCount("maxSubjects", maxSubjects, Number.MAX_SAFE_INTEGER);
+  checkWhole("timeoutMs", timeoutMs, 1, MAX_TIMER_MS);
+  checkWhole("maxSubjects", maxSubjects, 1);
   return {
     async check(snapshot, signal) {
       const answers: DigestResult[] = [];
@@ -137,8 +135,7 @@ async function askBatch(
   signal: AbortSignal,
 ): Promise<DigestResult> {
   const { url, headers, credentials, fetch: send = (input, init) => fetch(input, init) } = options;
-  const { body } = batch;
-  const response = await post({ url, body, headers, credentials, fetch: send, signal });
+  const response = await post({ headers, credentials, fetch: send }, url, signal, batch.body);
   if (signal.aborted || response.status !== 200) {
     // Left alone, an unread body keeps its socket.
     response.body?.cancel().catch(() => {});
@@ -147,9 +144,4 @@ async function askBatch(
   }
   const text = await readText(response, maxAnswerBytes(batch), signal);
   return (text === null ? null : readAnswer(text, batch)) ?? mustRefetchAll();
-}
-
-function checkCount(option: string, value: number, most: number): void {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return;
-  throw new ConfigError(option, `${value} is not a whole number from 1 to ${most}`);
 }

@@ -3,13 +3,12 @@
  *
  * @module
  */
+import { listen, type Listenable } from "./listen.ts";
 import type { OnlineSource } from "./types.ts";
 
 /** The part of a global scope that is used. */
-interface NetworkScope {
+interface NetworkScope extends Listenable {
   readonly navigator?: { readonly onLine?: boolean };
-  addEventListener?(type: string, listener: () => void): void;
-  removeEventListener?(type: string, listener: () => void): void;
 }
 
 /**
@@ -21,15 +20,7 @@ interface NetworkScope {
 export function platformOnline(scope: NetworkScope = globalThis as NetworkScope): OnlineSource {
   return {
     online: () => scope.navigator?.onLine !== false,
-    subscribe(listener) {
-      const up = (): void => listener(true);
-      const down = (): void => listener(false);
-      scope.addEventListener?.("online", up);
-      scope.addEventListener?.("offline", down);
-      return () => {
-        scope.removeEventListener?.("online", up);
-        scope.removeEventListener?.("offline", down);
-      };
-    },
+    subscribe: (listener) =>
+      listen(scope, { online: () => listener(true), offline: () => listener(false) }),
   };
 }

@@ -5,6 +5,7 @@
  */
 import { ConfigError } from "../errors.ts";
 import { WIRE } from "../wire/timing.ts";
+import { checkWhole } from "./bounds.ts";
 import { platformClock } from "./clock.ts";
 import { platformOnline } from "./online.ts";
 import { resolveTiming, type TimingConfig } from "./timing.ts";
@@ -40,12 +41,12 @@ export function resolveOptions(options: StreamOptions): ResolvedOptions {
   if (presentCursor !== "header" && presentCursor !== "query") {
     throw new ConfigError("presentCursor", `it is neither "header" nor "query"`);
   }
-  atLeast("maxAttempts", maxAttempts, 0);
-  atLeast("minWire", minWire, 1);
-  atLeast("maxWire", maxWire, minWire);
+  checkWhole("maxAttempts", maxAttempts, 0);
+  checkWhole("minWire", minWire, 1);
+  checkWhole("maxWire", maxWire, minWire);
   if (maxWire > WIRE) throw new ConfigError("maxWire", `this client speaks wire ${WIRE} at most`);
   if (options.alive?.everyBeats !== undefined) {
-    atLeast("alive.everyBeats", options.alive.everyBeats, 1);
+    checkWhole("alive.everyBeats", options.alive.everyBeats, 1);
   }
   if (typeof options.onFrame !== "function") {
     throw new ConfigError("onFrame", "it is not a function");
@@ -63,10 +64,4 @@ export function resolveOptions(options: StreamOptions): ResolvedOptions {
     online: options.online ?? platformOnline(),
     clock: options.clock ?? platformClock(),
   });
-}
-
-function atLeast(name: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw new ConfigError(name, `${value} is not a whole number from ${least} on`);
-  }
 }

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { formatCursor, parseCursor } from "../wire/cursor.ts";
+import { CursorError } from "../errors.ts";
+import { formatCursor, readCursor } from "../wire/cursor.ts";
 import { type Acknowledger, createAcknowledger } from "./alive.ts";
 import { notify } from "./notify.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -54,14 +55,10 @@ export class Runtime {
   constructor(options: ResolvedOptions, internals: Internals = {}) {
     this.#options = options;
     this.#internals = internals;
-    const { maxAttempts, revalidate } = options;
-    this.#config = { ...options.timing, maxAttempts, revalidates: revalidate !== undefined };
-    const { alive, persist, fetch, headers, credentials, timing } = options;
+    const { alive, maxAttempts, persist, revalidate, timing } = options;
+    this.#config = { ...timing, maxAttempts, revalidates: revalidate !== undefined };
     const report = (record: LifecycleRecord): void => this.#tell(record);
-    const everyBeats = timing.aliveEveryBeats;
-    this.#alive = alive === undefined
-      ? null
-      : createAcknowledger({ alive, everyBeats, headers, credentials, fetch, report });
+    this.#alive = alive === undefined ? null : createAcknowledger(alive, options, report);
     this.#saver = persist === undefined
       ? null
       : createSaver(persist, (error) => report({ kind: "persist_failed", action: "save", error }));
@@ -282,7 +279,8 @@ export class Runtime {
       const loaded = await this.#options.persist?.load() ?? null;
       if (loaded === null) return null;
       const { cursor, unverified, stateKept = false } = loaded;
-      const parsed = parseCursor(cursor);
+      const parsed = readCursor(cursor);
+      if (parsed === null && cursor !== "") throw new CursorError("the store holds another text");
       return { type: "restored", cursor: parsed, unverified: unverified === true, stateKept };
     } catch (error) {
       this.#tell({ kind: "persist_failed", action: "load", error });

@@ -70,7 +70,7 @@ export class Subscriptions {
     this.#connection = hello.connection ?? null;
     for (const [name, topic] of this.#topics) {
       if (topic.known && topic.after === undefined) topic.after = presented;
-      this.#post(name, topic);
+      void this.#ask(name, topic);
     }
   }
 
@@ -119,7 +119,7 @@ export class Subscriptions {
       this.#topics.set(name, topic);
       // What is on its way already answers for both, unless more is wanted now.
       const joins = topic.asking && history === undefined;
-      if (this.#connection !== undefined && !joins) this.#post(name, topic);
+      if (this.#connection !== undefined && !joins) void this.#ask(name, topic);
     });
   }
 
@@ -135,23 +135,16 @@ export class Subscriptions {
     if (topic === undefined || typeof connection !== "string") return;
     const answer = await this.#posts.send(unsubscribeUrl, name, { connection, topic: name });
     if (this.#connection !== connection) return;
-    if (answer === null) throw new SubscribeError("the request failed");
-    if (!answer.ok) {
-      throw new SubscribeError(`it was answered with ${answer.status}`, answer.status);
-    }
+    if (!answer?.ok) throw new SubscribeError(reasonOf(answer), answer?.status);
   }
 
-  #post(name: string, topic: Topic): void {
+  async #ask(name: string, topic: Topic): Promise<void> {
     const url = this.#options.stream.subscribeUrl;
     const connection = this.#connection;
     if (url === undefined || connection === undefined) return;
     if (connection === null) {
-      return this.#refuse(name, topic, "the server does not name its connections", null);
+      return this.#refuse(name, topic, "the server does not name its connections");
     }
-    void this.#ask(url, connection, name, topic);
-  }
-
-  async #ask(url: string | URL, connection: string, name: string, topic: Topic): Promise<void> {
     const { history, after } = topic;
     topic.asking = true;
     const answer = await this.#posts.send(url, name, {
@@ -187,7 +180,7 @@ export class Subscriptions {
     const waitMs = timing.baseMs + clock.random() * backoffStep(timing, topic.failures++);
     const cancel = clock.after(waitMs, () => {
       this.#retries.delete(cancel);
-      if (this.#topics.get(name) === topic) this.#post(name, topic);
+      if (this.#topics.get(name) === topic) void this.#ask(name, topic);
     });
     this.#retries.add(cancel);
   }

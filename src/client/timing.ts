@@ -10,6 +10,7 @@ import {
   WATCHDOG_BEATS,
   WATCHDOG_FLOOR_MS,
 } from "../wire/timing.ts";
+import { checkWhole, MAX_TIMER_MS } from "./bounds.ts";
 
 /** The times and bounds of a client. Each is at least 1, but for those whose line says what 0 means. */
 export interface TimingConfig {
@@ -95,9 +96,6 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof TimingConfig>([
   "stableMs",
 ]);
 
-/** `setTimeout` takes no more; above it the wait would end at once. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 /**
  * Fills what is not given with the defaults.
  *
@@ -110,15 +108,8 @@ export function resolveTiming(given: Partial<TimingConfig> = {}): TimingConfig {
     if (!Object.hasOwn(DEFAULT_TIMING, name)) {
       throw new ConfigError(`timing.${name}`, "there is no such time");
     }
-    const least = MAY_BE_ZERO.has(name) ? 0 : 1;
-    if (
-      !Number.isSafeInteger(value) || value < least || (/Ms$/.test(name) && value > MAX_TIMER_MS)
-    ) {
-      throw new ConfigError(
-        `timing.${name}`,
-        `${value} is not a whole number from ${least} to ${MAX_TIMER_MS}`,
-      );
-    }
+    const most = name.endsWith("Ms") ? MAX_TIMER_MS : undefined;
+    checkWhole(`timing.${name}`, value, MAY_BE_ZERO.has(name) ? 0 : 1, most);
   }
   return { ...DEFAULT_TIMING, ...given };
 }

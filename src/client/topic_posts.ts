@@ -89,11 +89,7 @@ export class TopicPosts {
   }
 
   async #request(url: string | URL, body: unknown, signal: AbortSignal): Promise<Answer> {
-    const { headers, credentials, fetch } = this.#stream;
-    const response = await post({
-      ...{ url, headers, credentials, fetch, signal },
-      body: JSON.stringify(body),
-    });
+    const response = await post(this.#stream, url, signal, JSON.stringify(body));
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
     return { ok: response.ok, status: response.status, body: text ?? "" };
   }

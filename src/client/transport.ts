@@ -39,9 +39,11 @@ export interface Attempt {
 }
 
 /** These 4xx pass: asking again later may help. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+const PASSING: readonly number[] = [408, 425, 429];
 /** With a fresh ticket these may pass, too. */
-const TICKET: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+const TICKET: readonly number[] = [401, 403, 404, 410];
+/** Parameters do not matter, nor does the case. */
+const EVENT_STREAM = /^\s*text\/event-stream\s*(?:;|$)/i;
 
 /**
  * Starts an attempt.
@@ -53,25 +55,23 @@ export function startAttempt(options: AttemptOptions): Attempt {
   // One for each attempt: a signal that lived longer would gather the listeners of all of them.
   const controller = new AbortController();
   const { stream } = options;
-  const session = (presented: SessionOptions["presented"]): Session =>
-    new Session({
+  let session: Session | null = null;
+  let reader: ByteReader | null = null;
+  const begin: Begin = (presented, body) => {
+    reader = body;
+    return session = new Session({
       ...options,
       presented,
       wires: [stream.minWire, stream.maxWire],
       maxBufferBytes: stream.timing.maxBufferBytes,
     });
-  let current: Session | null = null;
-  let reader: ByteReader | null = null;
-  const begin: Begin = (presented, body) => {
-    reader = body;
-    return current = session(presented);
   };
   void run(options, controller.signal, begin)
     // After a refusal, or a session that broke off, the socket would else stay open.
     .finally(() => controller.abort());
   return {
     abort() {
-      current?.abandon();
+      session?.abandon();
       // First: Deno at times takes no notice of an abort while a read is pending.
       void reader?.cancel().catch(() => {});
       controller.abort();
@@ -83,7 +83,18 @@ type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
 type Begin = (presented: SessionOptions["presented"], reader: ByteReader) => Session;
 
 async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): Promise<void> {
-  const { stream, attempt } = options;
+  const { stream, attempt, generation } = options;
+  const fail = (
+    reason: ConnectFailure,
+    why: string,
+    status: number | null = null,
+    final = false,
+    retryAfterMs = 0,
+  ): void => {
+    const detail = why.slice(0, 200);
+    if (signal.aborted) return;
+    options.report({ type: "failed", generation, reason, status, detail, retryAfterMs, final });
+  };
   let address: Address;
   let headers: Headers;
   try {
@@ -91,7 +102,7 @@ async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): 
     headers = await readHeaders(stream.headers);
   } catch (error) {
     const refused = error instanceof RefusedError;
-    return fail(options, signal, "address", error, refused ? error.status : null, refused);
+    return fail("address", describe(error, ""), refused ? error.status : null, refused);
   }
   if (signal.aborted) return;
   const presented = options.covers(topicsOf(address)) ? options.presented : null;
@@ -99,7 +110,7 @@ async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): 
   try {
     response = await request(stream, address, headers, presented, signal);
   } catch (error) {
-    return fail(options, signal, "network", scrub(describe(error), address));
+    return fail("network", describe(error, urlOf(address)));
   }
   const { status, body } = response;
   if (signal.aborted) {
@@ -108,19 +119,25 @@ async function run(options: AttemptOptions, signal: AbortSignal, begin: Begin): 
     return;
   }
   if (status !== 200) {
-    const refusal = { status, final: isFinal(status, stream), ticketed: isTicketed(stream) };
-    let answer: "retry" | "stop" | undefined;
-    notify(() => answer = stream.onRefused?.(refusal));
-    const final = answer === undefined ? refusal.final : answer === "stop";
-    const retryAfterMs = retryAfterOf(response, Date.now());
-    return fail(options, signal, "status", `answered with ${status}`, status, final, retryAfterMs);
+    const ticketed = typeof stream.url === "function";
+    let final = isFinal(status, ticketed);
+    notify(() => {
+      const answer = stream.onRefused?.({ status, final, ticketed });
+      if (answer !== undefined) final = answer === "stop";
+    });
+    return fail(
+      "status",
+      `answered with ${status}`,
+      status,
+      final,
+      retryAfterOf(response, Date.now()),
+    );
   }
   const type = response.headers.get("Content-Type") ?? "";
-  if (!isEventStream(type) || body === null) {
-    const shown = JSON.stringify(type.slice(0, 80));
-    return fail(options, signal, "content_type", `the media type is ${shown}`, status);
+  if (!EVENT_STREAM.test(type) || body === null) {
+    return fail("content_type", `the media type is ${JSON.stringify(type.slice(0, 80))}`, status);
   }
-  options.report({ type: "head", generation: options.generation });
+  options.report({ type: "head", generation });
   const reader = body.getReader();
   await read(options, reader, begin(presented, reader));
 }
@@ -191,53 +208,26 @@ async function read(
       else session.feed(value);
     }
   } catch (error) {
-    session.end(scrub(describe(error), null));
+    session.end(describe(error, ""));
   }
   // It rejects when the stream has failed: that has been reported.
   await reader.cancel().catch(() => {});
 }
 
-function fail(
-  options: AttemptOptions,
-  signal: AbortSignal,
-  reason: ConnectFailure,
-  error: unknown,
-  status: number | null = null,
-  final = false,
-  retryAfterMs = 0,
-): void {
-  if (signal.aborted) return;
-  const detail = (typeof error === "string" ? error : scrub(describe(error), null)).slice(0, 200);
-  const { generation } = options;
-  options.report({ type: "failed", generation, reason, status, detail, retryAfterMs, final });
-}
-
-/** Node says no more than that a fetch failed; why stands in the cause. */
-function describe(error: unknown): string {
+/**
+ * What was thrown, as far as it may be shown: platforms repeat the address, in which there may be a
+ * ticket or a password. Node says no more than that a fetch failed; why stands in the cause.
+ */
+function describe(error: unknown, url: string): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  const text = errorForLog(error);
-  return cause === undefined ? text : `${text} (${errorForLog(cause)})`;
-}
-
-/** Platforms repeat the address, in which there may be a ticket or a password. */
-function scrub(text: string, address: Address | null): string {
-  const url = address === null ? "" : urlOf(address);
+  const text = errorForLog(error) + (cause === undefined ? "" : ` (${errorForLog(cause)})`);
   return (url === "" ? text : text.replaceAll(url, "the address"))
     .replace(/[?#][^\s'")]*/g, "?…")
     .replace(/\/\/[^\s/]*@/g, "//…@");
 }
 
-function isTicketed({ url }: ResolvedOptions): boolean {
-  return typeof url === "function";
-}
-
-function isFinal(status: number, stream: ResolvedOptions): boolean {
+function isFinal(status: number, ticketed: boolean): boolean {
   if (status === 204) return true;
-  if (status < 400 || status > 499 || PASSING.has(status)) return false;
-  return !(isTicketed(stream) && TICKET.has(status));
-}
-
-/** Parameters do not matter, nor does the case. */
-function isEventStream(type: string): boolean {
-  return type.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream";
+  if (status < 400 || status > 499 || PASSING.includes(status)) return false;
+  return !(ticketed && TICKET.includes(status));
 }

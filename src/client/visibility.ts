@@ -3,13 +3,12 @@
  *
  * @module
  */
-import type { VisibilitySignal, VisibilitySource } from "./types.ts";
+import { listen, type Listenable } from "./listen.ts";
+import type { VisibilitySource } from "./types.ts";
 
 /** The part of a page's global scope that is used: a worker's has no `document`. */
-interface PageScope {
+interface PageScope extends Listenable {
   readonly document?: EventTarget & { readonly visibilityState: string };
-  addEventListener?(type: string, listener: (event: Event) => void): void;
-  removeEventListener?(type: string, listener: (event: Event) => void): void;
 }
 
 /**
@@ -26,37 +25,31 @@ export function documentVisibility(scope: PageScope = globalThis): VisibilitySou
     hidden,
     subscribe(listener) {
       let left = false;
-      const say = (signal: VisibilitySignal) => () => listener(signal);
-      const changed = (): void => listener(hidden() ? "hidden" : "visible");
-      const resumed = (): void => {
-        listener("visible");
-        // A page may be thawed while nobody sees it: the limit of a hidden one starts anew.
-        if (hidden()) listener("hidden");
-      };
-      const hide = (): void => {
-        left = true;
-        listener("pagehide");
-      };
-      const show = (event: Event): void => {
-        // Every page is shown once as it loads: nothing has come back then. A browser that returns to
-        // a page does not always say that it was `persisted`.
-        if (left || (event as Event & { readonly persisted?: boolean }).persisted) {
-          listener("pageshow");
-        }
-        left = false;
-      };
-      const onDocument: [string, (event: Event) => void][] = [
-        ["visibilitychange", changed],
+      const leaveDocument = listen(document, {
+        visibilitychange: () => listener(hidden() ? "hidden" : "visible"),
         // Bytes that reach a frozen page may be lost to it: Chromium's stream then never goes on.
-        ["freeze", say("pagehide")],
-        ["resume", resumed],
-      ];
-      const onWindow: [string, (event: Event) => void][] = [["pagehide", hide], ["pageshow", show]];
-      for (const [type, heard] of onDocument) document.addEventListener(type, heard);
-      for (const [type, heard] of onWindow) scope.addEventListener?.(type, heard);
+        freeze: () => listener("pagehide"),
+        resume() {
+          listener("visible");
+          // A page may be thawed while nobody sees it: the limit of a hidden one starts anew.
+          if (hidden()) listener("hidden");
+        },
+      });
+      const leaveScope = listen(scope, {
+        pagehide() {
+          left = true;
+          listener("pagehide");
+        },
+        pageshow(event: Event & { readonly persisted?: boolean }) {
+          // Every page is shown once as it loads: nothing has come back then. A browser that returns
+          // to a page does not always say that it was `persisted`.
+          if (left || event.persisted) listener("pageshow");
+          left = false;
+        },
+      });
       return () => {
-        for (const [type, heard] of onDocument) document.removeEventListener(type, heard);
-        for (const [type, heard] of onWindow) scope.removeEventListener?.(type, heard);
+        leaveDocument();
+        leaveScope();
       };
     },
   };

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { ConfigError, JournalError } from "../errors.ts";
+import { ConfigError } from "../errors.ts";
+import { JournalError } from "../errors/journal.ts";
 import { Backlog } from "../hub/backlog.ts";
 import { checkEvent, checkSize } from "../hub/event.ts";
 import { readOptions } from "../hub/options.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { JournalEpochError, JournalGapError } from "../errors.ts";
+import { JournalEpochError, JournalGapError } from "../errors/journal.ts";
 import type { Timer } from "../hub/clock.ts";
 import type { Roster } from "../hub/roster.ts";
 import type { Journal, JournalEntry } from "../journal/journal.ts";

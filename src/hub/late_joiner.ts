@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { JournalError, TopicError } from "../errors.ts";
+import { TopicError } from "../errors.ts";
+import { JournalError } from "../errors/journal.ts";
 import { readCursor } from "../wire/cursor.ts";
 import { checkTopic, MAX_TOPICS } from "../wire/topic.ts";
 import type { Backlog } from "./backlog.ts";

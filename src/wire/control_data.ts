@@ -18,7 +18,7 @@ export type Phase = "begin" | "end";
  */
 export function readReset(data: string): string {
   const { reason } = fields(data);
-  return typeof reason === "string" ? reason.slice(0, 64) : "";
+  return text(reason).slice(0, 64);
 }
 
 /**
@@ -30,9 +30,9 @@ export function readReset(data: string): string {
 export function readLag(data: string): Lag {
   const { missed, from, to } = fields(data);
   return {
-    missed: Number.isSafeInteger(missed) && Number(missed) >= 0 ? Number(missed) : null,
-    from: typeof from === "string" ? from : "",
-    to: typeof to === "string" ? to : "",
+    missed: isCount(missed) ? missed : null,
+    from: text(from),
+    to: text(to),
   };
 }
 
@@ -46,7 +46,7 @@ export function readPhase(data: string): { readonly phase: Phase | null; readonl
   const { phase, topic } = fields(data);
   return {
     phase: phase === "begin" || phase === "end" ? phase : null,
-    topic: typeof topic === "string" ? topic : "",
+    topic: text(topic),
   };
 }
 
@@ -58,7 +58,15 @@ export function readPhase(data: string): { readonly phase: Phase | null; readonl
  */
 export function readExpiring(data: string): number {
   const ms = fields(data)["in_ms"];
-  return Number.isSafeInteger(ms) && Number(ms) >= 0 ? Number(ms) : 0;
+  return isCount(ms) ? ms : 0;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** The fields of a frame's data; none where it cannot be read. */

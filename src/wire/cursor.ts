@@ -28,6 +28,16 @@ export function isEpoch(text: string): boolean {
 }
 
 /**
+ * Says whether a string is an offset: a decimal number without a leading zero, in its bounds.
+ *
+ * @param text The string to look at.
+ * @returns Whether it is an offset.
+ */
+export function isOffset(text: string): boolean {
+  return OFFSET.test(text) && Number(text) <= MAX_OFFSET;
+}
+
+/**
  * Parses the value of a `Last-Event-ID`.
  *
  * The rule is the seed's: exactly 16 lowercase hex characters, a colon, and a decimal offset without
@@ -47,20 +57,20 @@ export function isEpoch(text: string): boolean {
  * ```
  */
 export function parseCursor(text: string): Cursor | null {
-  if (text === "") return null;
-  if (text.length > 33) throw new CursorError(`it has ${text.length} characters, the most is 33`);
-  if (text.charAt(16) !== ":") {
-    throw new CursorError("the 17th character is not the colon after an epoch of 16");
+  const cursor = readCursor(text);
+  if (cursor === null && text !== "") throw new CursorError(faultOf(text));
+  return cursor;
+}
+
+/** The first rule that a text breaks, which is no cursor. */
+function faultOf(text: string): string {
+  if (text.length > 33) return `it has ${text.length} characters, the most is 33`;
+  if (text.charAt(16) !== ":") return "the 17th character is not the colon after an epoch of 16";
+  if (!isEpoch(text.slice(0, 16))) return "the epoch is not 16 lowercase hex characters";
+  if (!OFFSET.test(text.slice(17))) {
+    return "the offset is not a decimal number without a leading zero";
   }
-  const epoch = text.slice(0, 16);
-  if (!isEpoch(epoch)) throw new CursorError("the epoch is not 16 lowercase hex characters");
-  const digits = text.slice(17);
-  if (!OFFSET.test(digits)) {
-    throw new CursorError("the offset is not a decimal number without a leading zero");
-  }
-  const offset = Number(digits);
-  if (offset > MAX_OFFSET) throw new CursorError(`the offset is above ${MAX_OFFSET}`);
-  return { epoch, offset };
+  return `the offset is above ${MAX_OFFSET}`;
 }
 
 /**
@@ -70,11 +80,11 @@ export function parseCursor(text: string): Cursor | null {
  * @returns The cursor; `null` when it is none, or empty.
  */
 export function readCursor(text: string): Cursor | null {
-  try {
-    return parseCursor(text);
-  } catch {
-    return null;
-  }
+  // Before any slice: the longest cursor has 33 characters, and what a request holds may have more.
+  if (text.length > 33 || text.charAt(16) !== ":") return null;
+  const epoch = text.slice(0, 16);
+  const offset = text.slice(17);
+  return isEpoch(epoch) && isOffset(offset) ? { epoch, offset: Number(offset) } : null;
 }
 
 /**

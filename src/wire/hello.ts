@@ -4,8 +4,8 @@
  * @module
  */
 import { ProtocolError } from "../errors.ts";
-import { isEpoch } from "./cursor.ts";
-import { MAX_OFFSET } from "./timing.ts";
+import { isEpoch, isOffset } from "./cursor.ts";
+import { readObject } from "./json.ts";
 
 /**
  * How a presented cursor was judged, in the order in which the rules are asked. A client branches on
@@ -110,7 +110,8 @@ export function formatHello(hello: Hello): string {
  * ```
  */
 export function parseHello(data: string): Hello {
-  const raw = parseObject(data);
+  const raw = readObject(data);
+  if (raw === null) throw new ProtocolError("the hello is not a JSON object");
   const field = <T>(name: string, ok: (value: unknown) => value is T): T => {
     const value = raw[name];
     if (!ok(value)) throw new ProtocolError(`the hello's ${name} is missing or out of bounds`);
@@ -134,25 +135,11 @@ export function parseHello(data: string): Hello {
   };
 }
 
-function parseObject(data: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    throw new ProtocolError("the hello is not JSON");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ProtocolError("the hello is not a JSON object");
-  }
-  return value as Record<string, unknown>;
-}
-
 const isString = (value: unknown): value is string => typeof value === "string";
 const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0;
 const isEpochValue = (value: unknown): value is string => isString(value) && isEpoch(value);
-const isOffsetText = (value: unknown): value is string =>
-  isString(value) && /^(?:0|[1-9][0-9]{0,15})$/.test(value) && Number(value) <= MAX_OFFSET;
+const isOffsetText = (value: unknown): value is string => isString(value) && isOffset(value);
 /** A verdict this revision does not know is a newer hub's: what counts is `resumed`. */
 const isVerdict = (value: unknown): value is Verdict => isString(value);

@@ -6,7 +6,7 @@
 import { InvalidUtf8Error } from "../errors.ts";
 
 const encoder = new TextEncoder();
-const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const strictDecoder = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Control characters, line separators and bidirectional controls: they lie to whoever reads. */
 const UNSAFE =

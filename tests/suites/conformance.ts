@@ -7,6 +7,7 @@ import type { Runtime } from "../support/runtimes.ts";
 import { digestTests } from "./digest.ts";
 import { hello } from "./hello.ts";
 import { keepalive } from "./keepalive.ts";
+import { lateJoiners } from "./late_joiners.ts";
 import { group } from "./lib/group.ts";
 import { limitTests } from "./limits.ts";
 import { load } from "./load.ts";
@@ -48,5 +49,6 @@ export function conformance(runtime: Runtime): void {
   peers(runtime);
   shutdown(runtime);
   seam(runtime);
+  lateJoiners(runtime);
   load(runtime);
 }

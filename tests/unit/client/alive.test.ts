@@ -1,8 +1,10 @@
 /** Acknowledging keepalives: how often, with what, and what comes of an answer. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type AcknowledgerOptions, createAcknowledger } from "../../../src/client/alive.ts";
+import { createAcknowledger } from "../../../src/client/alive.ts";
+import type { Sender } from "../../../src/client/post.ts";
 import type { LifecycleRecord } from "../../../src/client/records.ts";
+import type { AliveOptions } from "../../../src/client/types.ts";
 import { keepaliveFrame } from "../../../src/wire/control.ts";
 import { eventually } from "../../support/poll.ts";
 import { HALF_CLOSE, head, RESET, serving, STREAM } from "../../support/scripted_server.ts";
@@ -18,15 +20,15 @@ interface Post {
 
 /** An acknowledger at a server that answers when a test says so. */
 function acknowledging(
-  options: Partial<AcknowledgerOptions> = {},
+  { alive = { url: "http://server.test/alive" }, everyBeats = 1, ...sender }: {
+    readonly alive?: AliveOptions;
+    readonly everyBeats?: number;
+  } & Partial<Sender> = {},
 ): { beat(): void; stop(): void; posts: Post[]; records: LifecycleRecord[] } {
   const posts: Post[] = [];
   const records: LifecycleRecord[] = [];
-  const acknowledger = createAcknowledger({
-    alive: { url: "http://server.test/alive" },
-    everyBeats: 1,
-    headers: undefined,
-    credentials: undefined,
+  const acknowledger = createAcknowledger(alive, {
+    timing: { aliveEveryBeats: everyBeats },
     fetch: (input, init = {}) =>
       new Promise((resolve, reject) => {
         init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
@@ -37,9 +39,8 @@ function acknowledging(
           fail: () => reject(new TypeError("no network")),
         });
       }),
-    report: (record) => records.push(record),
-    ...options,
-  });
+    ...sender,
+  }, (record) => records.push(record));
   return { ...acknowledger, posts, records };
 }
 
@@ -99,7 +100,7 @@ test("every answer is a record, and no failure is an exception", async () => {
 });
 
 test("headers that cannot be had, or a fetch that throws, are a failed acknowledgement", async () => {
-  const sources: Partial<AcknowledgerOptions>[] = [
+  const sources: Partial<Sender>[] = [
     { headers: () => Promise.reject(new Error("no token")) },
     { headers: { "bad name": "1" } },
     {

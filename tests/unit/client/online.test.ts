@@ -23,17 +23,18 @@ test("what the platform says later is read later", () => {
 });
 
 test("each change is said, until the subscription ends; then no listener is left", () => {
-  const listeners = new Map<string, Set<() => void>>([["online", new Set()], [
+  const listeners = new Map<string, Set<(event: Event) => void>>([["online", new Set()], [
     "offline",
     new Set(),
   ]]);
   const scope = {
-    addEventListener: (type: string, listener: () => void) =>
+    addEventListener: (type: string, listener: (event: Event) => void) =>
       void listeners.get(type)?.add(listener),
-    removeEventListener: (type: string, listener: () => void) =>
+    removeEventListener: (type: string, listener: (event: Event) => void) =>
       void listeners.get(type)?.delete(listener),
   };
-  const fire = (type: string): void => listeners.get(type)?.forEach((listener) => listener());
+  const fire = (type: string): void =>
+    listeners.get(type)?.forEach((listener) => listener(new Event(type)));
   const count = (): number => [...listeners.values()].reduce((sum, { size }) => sum + size, 0);
   const said: boolean[] = [];
   const source = platformOnline(scope);
