@@ -1,5 +1,5 @@
 /**
- * The benchmarks: `node --import tsx bench/main.ts [load|replay|parse|topics|idle …] [--quick]
+ * The benchmarks: `node --import tsx bench/main.ts [load|replay|parse|topics|journal|idle …] [--quick]
  * [--json FILE] [--rounds N] [--clients N] [--only NAME,NAME] [--seed N]`.
  *
  * @module
@@ -10,6 +10,7 @@ import { type Options, type Question, readArguments } from "./lib/options.ts";
 import { machine, machineText, type Report, reportText } from "./lib/report.ts";
 import { judge } from "./lib/stats.ts";
 import { parseReport, replayReport, topicsReport } from "./lib/inprocess_reports.ts";
+import { journalDelays, journalRates } from "./lib/journal_reports.ts";
 import { runIdle } from "./load/idle.ts";
 import { runResume } from "./load/resume.ts";
 import { runLoad } from "./load/run.ts";
@@ -21,6 +22,7 @@ const RUNS: { readonly [Q in Question]: readonly Run[] } = {
   replay: [replayReport, runResume],
   parse: [parseReport],
   topics: [topicsReport],
+  journal: [journalRates, journalDelays],
   idle: [runIdle],
 };
 

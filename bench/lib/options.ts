@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 
 /** The questions, each a file. */
-export const QUESTIONS = ["load", "replay", "parse", "topics", "idle"] as const;
+export const QUESTIONS = ["load", "replay", "parse", "topics", "journal", "idle"] as const;
 
 /** One of the questions. */
 export type Question = (typeof QUESTIONS)[number];

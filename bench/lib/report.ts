@@ -38,7 +38,15 @@ export interface Machine {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-const PACKAGES = ["deno", "bun", "hono", "@hono/node-server", "better-sse"];
+const PACKAGES = [
+  "deno",
+  "bun",
+  "hono",
+  "@hono/node-server",
+  "better-sse",
+  "ioredis",
+  "better-sqlite3",
+];
 
 /**
  * Describes this machine and what is installed.

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { JournalEpochError, JournalGapError } from "../errors.ts";
+import { JournalEpochError, JournalGapError } from "../errors/journal.ts";
 import type { Bell } from "./bell.ts";
 import type { Journal, JournalEntry, JournalPage, TailOptions } from "./journal.ts";
 
