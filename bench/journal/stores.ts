@@ -16,7 +16,7 @@ import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { openDatabase } from "../../src/testing/fixture/journals.ts";
 import { available } from "../../tests/support/require.ts";
 import { NATS, NatsServer } from "../../tests/support/nats.ts";
-import { REDIS_SERVER, startRedis } from "../../tests/support/redis.ts";
+import { DURABLE, REDIS_SERVER, startRedis, VOLATILE } from "../../tests/support/redis.ts";
 
 /** What is stored in each append. */
 export interface Load {
@@ -80,33 +80,8 @@ export const STORES: Readonly<Record<string, () => Promise<Store | null>>> = {
       },
     };
   },
-  async redis() {
-    if (!available(REDIS_SERVER)) return null;
-    const server = await startRedis(["--appendonly", "no"]);
-    const [ours, other] = [server.client(), server.client()];
-    const journal = await openRedisJournal(ours, { name: "bench" });
-    const script = await other.call(
-      "SCRIPT",
-      "LOAD",
-      `local n = redis.call("HINCRBY", KEYS[1], "head", 1)
-       redis.call("XADD", KEYS[2], n .. "-0", "t", ARGV[1], "d", ARGV[2])
-       redis.call("ZADD", KEYS[3], n, n)
-       return n`,
-    );
-    return {
-      journal,
-      bare: (events) =>
-        Promise.all(
-          events.map(({ topic, data }) =>
-            other.call("EVALSHA", String(script), "3", "{b}h", "{b}s", `{b}t:${topic}`, topic, data)
-          ),
-        ),
-      async stop() {
-        await journal.close();
-        await server.dispose();
-      },
-    };
-  },
+  redis: () => redis(DURABLE),
+  "redis, nothing on disk": () => redis(VOLATILE),
   async nats() {
     if (!available(NATS)) return null;
     const server = await NatsServer.start();
@@ -129,3 +104,35 @@ export const STORES: Readonly<Record<string, () => Promise<Store | null>>> = {
     };
   },
 };
+
+async function redis(args: readonly string[]): Promise<Store | null> {
+  if (!available(REDIS_SERVER)) return null;
+  const server = await startRedis(args);
+  const [ours, other] = [server.client(), server.client()];
+  const journal = await openRedisJournal(ours, { name: "bench" });
+  const script = await other.call(
+    "SCRIPT",
+    "LOAD",
+    `local known = redis.call("GET", KEYS[4])
+       if known then return known end
+       local n = redis.call("HINCRBY", KEYS[1], "head", 1)
+       redis.call("SET", KEYS[4], n, "PX", 120000)
+       redis.call("XADD", KEYS[2], n .. "-0", "t", ARGV[1], "d", ARGV[2])
+       redis.call("ZADD", KEYS[3], n, n)
+       return n`,
+  );
+  return {
+    journal,
+    bare: (events) =>
+      Promise.all(
+        events.map(({ topic, data }) => {
+          const keys = ["{b}h", "{b}s", `{b}t:${topic}`, `{b}i:${crypto.randomUUID()}`];
+          return other.call("EVALSHA", String(script), "4", ...keys, topic, data);
+        }),
+      ),
+    async stop() {
+      await journal.close();
+      await server.dispose();
+    },
+  };
+}
