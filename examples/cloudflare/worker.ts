@@ -5,9 +5,13 @@
 //   curl -d 'hello' http://127.0.0.1:8787/lobby
 import { type HubNamespace, hubObject, publishTo, routeToHub } from "@tidemark/sse/cloudflare";
 
-// The ring lives in the object's memory: after a deploy everybody hears `epoch_changed`.
+// Made with SQLite (see wrangler.toml), a room keeps its events in its storage: after a deploy, or an
+// eviction, everybody comes back with a cursor and is `resumed`.
 // A client's leaving is noticed at the next write to it, so the keepalive is how long that takes.
-export const Room = hubObject({ replay: { maxEvents: 1024, ttlMs: 600_000 }, keepaliveMs: 10_000 });
+export const Room = hubObject({
+  journal: { retention: { maxEntries: 10_000 } },
+  keepaliveMs: 10_000,
+});
 
 export default {
   async fetch(request: Request, env: { readonly ROOM: HubNamespace }): Promise<Response> {

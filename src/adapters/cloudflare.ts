@@ -10,12 +10,17 @@
  * @module
  */
 export { HubObject, hubObject, type HubObjectClass } from "./cloudflare/object.ts";
+export type { HubObjectOptions, ObjectHub } from "./cloudflare/open.ts";
 export {
   askHub,
   type HubNamespace,
   type HubStub,
   publishTo,
   routeToHub,
+  subscribeTo,
+  unsubscribeFrom,
 } from "./cloudflare/worker.ts";
-export type { HubQuestion } from "./cloudflare/door.ts";
+export type { HubQuestion, TopicPast } from "./cloudflare/door.ts";
 export type { ErrorLogger } from "./server.ts";
+export type { DurableObjectJournalOptions } from "../journal/sqlite/durable_object.ts";
+export type { RetentionOptions } from "../journal/retention.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { FrameTooLargeError, InvalidUtf8Error, TopicError } from "../../errors.ts";
-import type { PublishEvent } from "../../hub/types.ts";
+import type { JournaledEvent } from "../../cluster/types.ts";
+import type { SubscribeOptions } from "../../hub/types.ts";
 import { checkedText } from "../../wire/text.ts";
 import { checkTopic } from "../../wire/topic.ts";
 
@@ -16,7 +16,20 @@ const DOOR = "https://hub.invalid";
 export type HubQuestion = "alive" | "digest" | "presence" | "metrics";
 
 /** What stands behind the door. */
-export type DoorRoute = HubQuestion | "publish";
+export type DoorRoute = HubQuestion | "publish" | "subscribe" | "unsubscribe";
+
+/** What is sent of a topic's past: `recall`, a function, is for who is inside the object. */
+export type TopicPast = Omit<SubscribeOptions, "recall">;
+
+/** A topic on a live connection. */
+export interface TopicCall {
+  /** The connection's id. */
+  readonly connection: string;
+  /** The topic. */
+  readonly topic: string;
+  /** What is sent of the topic's past, when it is subscribed. */
+  readonly options?: TopicPast;
+}
 
 /**
  * The route of a request that came through the door.
@@ -49,12 +62,11 @@ export function knock(route: DoorRoute, init: Request | RequestInit = {}): Reque
  * @throws {TopicError} When the topic is outside the grammar.
  * @throws {InvalidUtf8Error} When the data is not valid Unicode: on the way it would be mended.
  */
-export function eventRequest(event: PublishEvent): Request {
-  const { topic = "", name = "", ephemeral = false } = event;
+export function eventRequest({ data, ...rest }: JournaledEvent): Request {
+  const { topic = "" } = rest;
   if (topic !== "") checkTopic(topic);
-  const body = checkedText(event.data);
-  const head = encodeURIComponent(JSON.stringify({ topic, name, ephemeral }));
-  return knock("publish", { body, headers: { "Tidemark-Event": head } });
+  const head = encodeURIComponent(JSON.stringify(rest));
+  return knock("publish", { body: checkedText(data), headers: { "Tidemark-Event": head } });
 }
 
 /**
@@ -63,65 +75,30 @@ export function eventRequest(event: PublishEvent): Request {
  * @param request What {@linkcode eventRequest} made.
  * @returns The event.
  */
-export async function eventOf(request: Request): Promise<PublishEvent> {
+export async function eventOf(request: Request): Promise<JournaledEvent> {
   const head = decodeURIComponent(request.headers.get("Tidemark-Event") ?? "%7B%7D");
   // Bytes, for `text()` strips a byte order mark on some runtimes.
   return { ...JSON.parse(head), data: new Uint8Array(await request.arrayBuffer()) };
 }
 
 /**
- * What a publish came to, as a response.
+ * A topic on a live connection as a request.
  *
- * @param publish Publishes.
- * @returns The offset, or which of the errors of {@linkcode Hub.publish} it was.
+ * @param route What to do with it.
+ * @param call Which.
+ * @returns The request.
  */
-export function publishResponse(publish: () => number): Response {
-  try {
-    return Response.json({ offset: publish() });
-  } catch (error) {
-    const refused = describeRefusal(error);
-    if (refused === undefined) throw error;
-    return Response.json(refused, { status: 422 });
-  }
-}
-
-/** A refusal of an event, on its way to whom it concerns. */
-type Refused =
-  | { readonly code: "frame_too_large"; readonly size: number; readonly cap: number }
-  | { readonly code: "invalid_utf8"; readonly index: number }
-  | { readonly code: "topic" | "name"; readonly message: string };
-
-function describeRefusal(error: unknown): Refused | undefined {
-  if (error instanceof FrameTooLargeError) {
-    return { code: "frame_too_large", size: error.size, cap: error.cap };
-  }
-  if (error instanceof InvalidUtf8Error) return { code: "invalid_utf8", index: error.index };
-  if (error instanceof TopicError) return { code: "topic", message: error.message };
-  if (error instanceof TypeError) return { code: "name", message: error.message };
-  return undefined;
+export function topicRequest(route: "subscribe" | "unsubscribe", call: TopicCall): Request {
+  return knock(route, { body: JSON.stringify(call) });
 }
 
 /**
- * What a publish came to, from its response.
+ * The topic that a request is about.
  *
- * @param response What {@linkcode publishResponse} made, or what the platform put in its place.
- * @returns The offset.
- * @throws The error that the hub threw, or an `Error` when the object could not be reached.
+ * @param request What {@linkcode topicRequest} made.
+ * @returns The topic on its connection.
  */
-export async function offsetOf(response: Response): Promise<number> {
-  if (response.status === 200) return (await response.json() as { offset: number }).offset;
-  if (response.status !== 422) {
-    throw new Error(`Cannot publish: the hub's object answered ${response.status}`);
-  }
-  const refused = await response.json() as Refused;
-  switch (refused.code) {
-    case "frame_too_large":
-      throw new FrameTooLargeError(refused.size, refused.cap);
-    case "invalid_utf8":
-      throw new InvalidUtf8Error(refused.index);
-    case "topic":
-      throw new TopicError(refused.message);
-    case "name":
-      throw new TypeError(refused.message);
-  }
+export async function topicCallOf(request: Request): Promise<TopicCall> {
+  // Nobody else comes through the door.
+  return await request.json() as TopicCall;
 }

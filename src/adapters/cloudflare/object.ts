@@ -3,37 +3,59 @@
  *
  * @module
  */
+import type { JournaledEvent } from "../../cluster/types.ts";
+import { JournalError } from "../../errors/journal.ts";
 import type { Resolver } from "../../hub/digest.ts";
-import { createHub } from "../../hub/hub.ts";
 import { openMetrics } from "../../hub/metrics.ts";
-import type { HubOptions } from "../../hub/options.ts";
 import { refusal } from "../../hub/refusal.ts";
-import type { Hub, ServeOptions } from "../../hub/types.ts";
-import { doorRoute, eventOf, publishResponse } from "./door.ts";
+import type { ServeOptions } from "../../hub/types.ts";
+import { describe } from "../server.ts";
+import { doorRoute, eventOf, topicCallOf } from "./door.ts";
+import { type HubObjectOptions, type ObjectHub, openObjectHub } from "./open.ts";
+import { reply } from "./reply.ts";
+
+/** What a client is told to wait while the journal cannot be opened, in seconds. */
+const RETRY_SECONDS = 2;
 
 /**
  * A Durable Object that holds one hub. Bind the class, or one of your own that extends it, and reach
  * it through {@linkcode routeToHub}, {@linkcode publishTo} and {@linkcode askHub}.
  *
- * **What an eviction does.** The hub lives in the object's memory. A deploy, a move to another
- * machine or a crash starts it anew, with a new epoch and an empty ring: every client comes back,
- * hears `epoch_changed`, and has to bring itself up to date, by a digest, by `repair`, or by
- * fetching. Nothing is passed over in silence. While a stream is open the object is neither evicted
- * for being idle nor does it hibernate, and its time is billed.
+ * **What an eviction does.** A deploy, a move to another machine, a crash or a time without requests
+ * takes the object's memory away, and the next request makes it anew.
+ *
+ * - A class that was made with SQLite (`new_sqlite_classes`) keeps its events in the object's storage:
+ *   epoch and numbering go on, and a client that comes back with its cursor is `resumed` and receives
+ *   exactly what it missed, for as far back as the journal reaches (7 days by default). `publish`
+ *   settles once the event is on disk, and no client sees an event that is not.
+ * - A class without SQLite, or with `journal: false`, has its ring in memory alone. It starts with a
+ *   new epoch and an empty ring: every client hears `epoch_changed` and has to bring itself up to date,
+ *   by a digest, by `repair`, or by fetching. Nothing is passed over in silence.
+ *
+ * Either way the open streams end, and their clients come back by themselves. While a stream is open
+ * the object is neither evicted for being idle nor does it hibernate, and its time is billed.
  *
  * A client that leaves is noticed at the next write to it: `keepaliveMs` is how long that takes.
  *
+ * **The storage** is yours beside the journal, whose tables' names begin with `tidemark_`. After
+ * `deleteAll()` the next event begins the sequence anew, under another epoch. After a recovery to an
+ * earlier point in time the same numbers would be given again under the same epoch: drop the table
+ * `tidemark_journal` in the constructor of the object that it makes, and the epoch changes.
+ *
  * @example
  * ```ts no-run
- * import { HubObject } from "@tidemark/sse/cloudflare";
- * import type { HubOptions, ServeOptions } from "@tidemark/sse";
+ * import { HubObject, type HubObjectOptions } from "@tidemark/sse/cloudflare";
+ * import type { ServeOptions } from "@tidemark/sse";
  *
- * export class Room extends HubObject<{ REPLAY: string }> {
- *   protected override hubOptions(): HubOptions {
- *     return { replay: { maxEvents: Number(this.env.REPLAY), ttlMs: 600_000 } };
+ * export class Room extends HubObject<{ KEEP_EVENTS: string }> {
+ *   protected override hubOptions(): HubObjectOptions {
+ *     return { journal: { retention: { maxEntries: Number(this.env.KEEP_EVENTS) } } };
  *   }
  *   protected override serveOptions(request: Request): ServeOptions {
  *     return { topics: new URL(request.url).searchParams.getAll("topic") };
+ *   }
+ *   async alarm(): Promise<void> {
+ *     await this.publish({ topic: "clock", data: new Date().toISOString() });
  *   }
  * }
  * ```
@@ -45,7 +67,9 @@ export class HubObject<Env = unknown> {
   protected readonly ctx: unknown;
   /** The Worker's bindings. */
   protected readonly env: Env;
-  #hub: Hub | undefined;
+  #options: HubObjectOptions | undefined;
+  #opening: Promise<ObjectHub> | undefined;
+  #failing = false;
 
   /**
    * The platform calls this.
@@ -58,18 +82,39 @@ export class HubObject<Env = unknown> {
     this.env = env;
   }
 
-  /** The hub. */
-  get hub(): Hub {
+  /**
+   * The hub, opened by whoever asks first; all who ask meanwhile wait for the same opening. One that
+   * failed is tried again by the next who asks.
+   *
+   * @returns The hub.
+   * @throws {ConfigError} For options that could not be honoured.
+   * @throws {JournalError} When the journal cannot be opened now.
+   */
+  hub(): Promise<ObjectHub> {
     // Not in the constructor: the fields of a class that extends this one are not set by then.
-    return this.#hub ??= createHub(this.hubOptions());
+    return this.#opening ??= this.#open().catch((error) => this.#failed(error));
   }
 
   /**
-   * The options of the hub; override it for others than the defaults. Called once.
+   * Publishes an event: {@linkcode JournaledHub.publish}, whichever kind of hub this is. One in memory
+   * has nothing to wait for and knows no repetition: it takes no notice of `ack` and `id`.
+   *
+   * @param event What to publish. Bytes are read once the hub is open.
+   * @returns Its offset, once it is stored.
+   * @throws What {@linkcode HubObject.hub} and {@linkcode JournaledHub.publish} throw.
+   */
+  async publish(event: JournaledEvent): Promise<number> {
+    const hub = await this.hub();
+    return await hub.publish(event);
+  }
+
+  /**
+   * The options of the hub and of its journal; override it for others than the defaults. Called once,
+   * unless it throws.
    *
    * @returns The options.
    */
-  protected hubOptions(): HubOptions {
+  protected hubOptions(): HubObjectOptions {
     return {};
   }
 
@@ -96,33 +141,76 @@ export class HubObject<Env = unknown> {
    * What the platform calls for each request to the object.
    *
    * @param request A client's GET or HEAD, or what this module's functions send.
-   * @returns The stream, or the answer.
+   * @returns The stream, or the answer; 503 `sse_unavailable` with `Retry-After` while the journal
+   * cannot be opened.
    */
   async fetch(request: Request): Promise<Response> {
     const route = doorRoute(request);
-    if (route === undefined) return this.hub.serve(request, await this.serveOptions(request));
     switch (route) {
       case "publish": {
         const event = await eventOf(request);
-        return publishResponse(() => this.hub.publish(event));
+        return await reply(() => this.publish(event));
       }
+      case "subscribe": {
+        const { connection, topic, options } = await topicCallOf(request);
+        return await reply(async () => (await this.hub()).subscribe(connection, topic, options));
+      }
+      case "unsubscribe": {
+        const { connection, topic } = await topicCallOf(request);
+        return await reply(async () => (await this.hub()).unsubscribe(connection, topic));
+      }
+    }
+    let hub: ObjectHub;
+    try {
+      hub = await this.hub();
+    } catch (error) {
+      // What else it may be does not pass by waiting.
+      if (!(error instanceof JournalError)) throw error;
+      return refusal(503, "sse_unavailable", "The hub's journal cannot be opened now", {
+        "Retry-After": String(RETRY_SECONDS),
+      });
+    }
+    if (route === undefined) return hub.serve(request, await this.serveOptions(request));
+    return await this.#answer(hub, route, request);
+  }
+
+  async #answer(hub: ObjectHub, route: string, request: Request): Promise<Response> {
+    switch (route) {
       case "alive":
-        return this.hub.aliveHandler(request);
+        return hub.aliveHandler(request);
       case "digest": {
         const resolve = this.resolver();
-        if (resolve !== undefined) return await this.hub.digestHandler(resolve)(request);
+        if (resolve !== undefined) return await hub.digestHandler(resolve)(request);
         break;
       }
       case "presence": {
-        const { topics, ...rest } = this.hub.presence();
+        const { topics, ...rest } = hub.presence();
         return Response.json({ ...rest, topics: Object.fromEntries(topics) });
       }
       case "metrics":
-        return new Response(openMetrics(this.hub.metrics()), {
+        return new Response(openMetrics(hub.metrics()), {
           headers: { "Content-Type": "application/openmetrics-text; version=1.0.0; charset=utf-8" },
         });
     }
     return refusal(404, "not_found", "The hub's object offers no such thing");
+  }
+
+  async #open(): Promise<ObjectHub> {
+    this.#options ??= this.hubOptions();
+    const hub = await openObjectHub(this.ctx, this.#options);
+    this.#failing = false;
+    return hub;
+  }
+
+  /** Logs once, and not with each attempt: every client that comes back makes one. */
+  #failed(error: unknown): never {
+    this.#opening = undefined;
+    if (error instanceof JournalError && !this.#failing) {
+      this.#failing = true;
+      const logger = this.#options?.logger ?? console;
+      logger.error(`The hub's journal cannot be opened: ${describe(error)}`);
+    }
+    throw error;
   }
 }
 
@@ -145,10 +233,10 @@ export type HubObjectClass<Env> = new (ctx: unknown, env: Env) => HubObject<Env>
  * ```
  */
 export function hubObject<Env = unknown>(
-  options: HubOptions | ((env: Env) => HubOptions) = {},
+  options: HubObjectOptions | ((env: Env) => HubObjectOptions) = {},
 ): HubObjectClass<Env> {
   return class extends HubObject<Env> {
-    protected override hubOptions(): HubOptions {
+    protected override hubOptions(): HubObjectOptions {
       return typeof options === "function" ? options(this.env) : options;
     }
   };

@@ -3,13 +3,15 @@
  *
  * @module
  */
+import type { JournaledEvent } from "../../cluster/types.ts";
 import { refusal } from "../../hub/refusal.ts";
 import { STREAM_HEADERS } from "../../hub/stream_request.ts";
-import type { PublishEvent } from "../../hub/types.ts";
+import type { Subscription } from "../../hub/types.ts";
 import { forLog } from "../../wire/text.ts";
 import { RETRY_MS } from "../../wire/timing.ts";
 import { describe, type ErrorLogger } from "../server.ts";
-import { eventRequest, type HubQuestion, knock, offsetOf } from "./door.ts";
+import { eventRequest, type HubQuestion, knock, type TopicPast, topicRequest } from "./door.ts";
+import { readReply } from "./reply.ts";
 
 /** A Durable Object as a Worker sees it. */
 export interface HubStub {
@@ -49,7 +51,7 @@ function ask<Id>(namespace: HubNamespace<Id>, name: string, request: Request): P
  * ```ts no-run
  * import { type HubNamespace, hubObject, routeToHub } from "@tidemark/sse/cloudflare";
  *
- * export const Room = hubObject({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
+ * export const Room = hubObject({ keepaliveMs: 10_000 });
  *
  * const worker = {
  *   fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
@@ -76,7 +78,8 @@ export async function routeToHub<Id>(
     if (response.status < 500) return response;
     after = Number(response.headers.get("Retry-After")) * 1000 || RETRY_MS;
     if (response.status === 503) {
-      // Full, or shutting down: an ordinary state, which its own metrics count.
+      // Full, or shutting down: an ordinary state, which its own metrics count. Or its journal cannot
+      // be opened, and the object has said so itself.
       await response.body?.cancel();
       return comeBack(request, after);
     }
@@ -107,13 +110,16 @@ function comeBack(request: Request, after: number): Response {
  * Publishes an event on a hub in its Durable Object, from a Worker.
  *
  * It is not tried again when the object is reset meanwhile: the event may or may not have been
- * published, and only you know whether twice is worse than never.
+ * published. Give it an `id` of your own and publish it again under the same one: a hub with a journal
+ * stores it once. One in memory does not know an id again, and only you know whether twice is worse
+ * than never.
  *
  * @param namespace The binding.
  * @param name Which hub.
  * @param event What to publish.
- * @returns Its offset.
- * @throws Whatever {@linkcode Hub.publish} throws, and an `Error` when the object cannot be reached.
+ * @returns Its offset, once it is stored; 0 where {@linkcode JournaledHub.publish} says so.
+ * @throws Whatever {@linkcode JournaledHub.publish} throws, and an `Error` when the object cannot be
+ * reached.
  *
  * @example
  * ```ts no-run
@@ -131,9 +137,74 @@ function comeBack(request: Request, after: number): Response {
 export async function publishTo<Id>(
   namespace: HubNamespace<Id>,
   name: string,
-  event: PublishEvent,
+  event: JournaledEvent,
 ): Promise<number> {
-  return offsetOf(await ask(namespace, name, eventRequest(event)));
+  // What stands behind the door is ours: a number.
+  return await readReply(await ask(namespace, name, eventRequest(event)), "publish") as number;
+}
+
+/**
+ * Lets a live connection of a hub in its Durable Object listen to one more topic:
+ * {@linkcode StreamHub.subscribe}, from a Worker. This is what a client's `subscribeUrl` needs.
+ *
+ * @param namespace The binding.
+ * @param name Which hub.
+ * @param connection The connection's id, which its hello says.
+ * @param topic The topic. Whether this client may listen to it is for you to know.
+ * @param options What is sent of the topic's past.
+ * @returns The verdict and the head; `null` when there is no such connection.
+ * @throws Whatever {@linkcode StreamHub.subscribe} throws, and an `Error` when the object cannot be
+ * reached.
+ *
+ * @example
+ * ```ts no-run
+ * import { type HubNamespace, subscribeTo } from "@tidemark/sse/cloudflare";
+ *
+ * const worker = {
+ *   async fetch(request: Request, env: { ROOM: HubNamespace }): Promise<Response> {
+ *     const { connection, topic, history, after } = await request.json();
+ *     // Here: may this client listen to this topic?
+ *     const options = { history: history || undefined, after };
+ *     const subscription = await subscribeTo(env.ROOM, "lobby", connection, topic, options);
+ *     if (subscription === null) return new Response(null, { status: 404 });
+ *     const { verdict, head } = subscription;
+ *     return Response.json({ verdict, head: String(head) });
+ *   },
+ * };
+ * export default worker;
+ * ```
+ */
+export async function subscribeTo<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  connection: string,
+  topic: string,
+  options: TopicPast = {},
+): Promise<Subscription | null> {
+  const request = topicRequest("subscribe", { connection, topic, options });
+  return await readReply(await ask(namespace, name, request), "subscribe") as Subscription | null;
+}
+
+/**
+ * Lets a live connection of a hub in its Durable Object listen to a topic no longer:
+ * {@linkcode StreamHub.unsubscribe}, from a Worker.
+ *
+ * @param namespace The binding.
+ * @param name Which hub.
+ * @param connection The connection's id.
+ * @param topic The topic.
+ * @returns Whether it did listen to it.
+ * @throws {JournalError} When the hub's journal cannot be opened now.
+ * @throws {Error} When the object cannot be reached.
+ */
+export async function unsubscribeFrom<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  connection: string,
+  topic: string,
+): Promise<boolean> {
+  const request = topicRequest("unsubscribe", { connection, topic });
+  return await readReply(await ask(namespace, name, request), "unsubscribe") as boolean;
 }
 
 /**
@@ -149,7 +220,7 @@ export async function publishTo<Id>(
  * @param name Which hub.
  * @param question What.
  * @param request The client's POST, authorized by you: its headers and its body go along.
- * @returns The answer.
+ * @returns The answer; 503 `sse_unavailable` with `Retry-After` while its journal cannot be opened.
  * @throws {Error} When the object cannot be reached.
  *
  * @example

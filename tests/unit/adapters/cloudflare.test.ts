@@ -6,10 +6,26 @@ import {
   type HubObjectClass,
   publishTo,
   routeToHub,
+  subscribeTo,
+  unsubscribeFrom,
 } from "../../../src/adapters/cloudflare.ts";
-import { FrameTooLargeError, InvalidUtf8Error, TopicError } from "../../../src/errors.ts";
+import type { JournaledEvent } from "../../../src/cluster/types.ts";
+import { SoleJournal } from "../../../src/adapters/cloudflare/sole_journal.ts";
+import {
+  ConfigError,
+  FrameTooLargeError,
+  InvalidUtf8Error,
+  TopicError,
+} from "../../../src/errors.ts";
+import {
+  AppendUnknownError,
+  JournalEpochError,
+  JournalError,
+} from "../../../src/errors/journal.ts";
 import type { Resolver } from "../../../src/hub/digest.ts";
 import type { ServeOptions } from "../../../src/hub/types.ts";
+import type { JournalEntry } from "../../../src/journal/journal.ts";
+import { createMemoryJournal } from "../../../src/journal/memory.ts";
 import { test } from "../../support/test.ts";
 
 /** A binding whose objects live here: one for each name, made when it is asked for. */
@@ -20,10 +36,12 @@ class Namespace<Env> {
   fault: (() => Response) | undefined;
   readonly #class: HubObjectClass<Env>;
   readonly #env: Env;
+  readonly #ctx: unknown;
 
-  constructor(made: HubObjectClass<Env>, env: Env) {
+  constructor(made: HubObjectClass<Env>, env: Env, ctx: unknown = {}) {
     this.#class = made;
     this.#env = env;
+    this.#ctx = ctx;
   }
 
   idFromName(name: string): string {
@@ -38,13 +56,13 @@ class Namespace<Env> {
   }
 
   object(id: string): HubObject<Env> {
-    const known = this.objects.get(id) ?? new this.#class({}, this.#env);
+    const known = this.objects.get(id) ?? new this.#class(this.#ctx, this.#env);
     this.objects.set(id, known);
     return known;
   }
 
   async shutdown(): Promise<void> {
-    for (const object of this.objects.values()) await object.hub.shutdown();
+    for (const object of this.objects.values()) await (await object.hub()).shutdown();
   }
 }
 
@@ -91,7 +109,8 @@ test("an event keeps its topic, its name and its being ephemeral on the way to t
   await publishTo(rooms, "lobby", { topic: "tõpic, %/", name: "näme", data: "x" });
   const bytes = new TextEncoder().encode("bytes");
   assertEquals(await publishTo(rooms, "lobby", { data: bytes, ephemeral: true }), 0);
-  assertEquals(rooms.object("lobby").hub.snapshot().map(({ event }) => event), [
+  const hub = await rooms.object("lobby").hub();
+  assertEquals(hub.snapshot().map(({ event }) => event), [
     { topic: "tõpic, %/", name: "näme", data: "x" },
   ]);
   await rooms.shutdown();
@@ -102,6 +121,7 @@ test("what publish refuses is thrown in the Worker as the hub threw it", async (
   const publish = (event: Parameters<typeof publishTo>[2]) => () =>
     publishTo(rooms, "lobby", event);
   await assertRejects(publish({ topic: "a\nb", data: "" }), TopicError);
+  await assertRejects(() => subscribeTo(rooms, "lobby", "c", "a\nb"), TopicError);
   await assertRejects(publish({ name: "sse:x", data: "" }), TypeError, "sse:");
   const lone = await assertRejects(publish({ data: "ab\ud800" }), InvalidUtf8Error);
   assertEquals(lone.index, 2);
@@ -173,7 +193,7 @@ test("only a GET or a HEAD passes to the object as it is", async () => {
     new Request("https://site.test/publish", { method: "POST", body: "x" }),
   );
   assertEquals(direct.status, 405);
-  assertEquals(rooms.object("lobby").hub.position().head, 0);
+  assertEquals((await rooms.object("lobby").hub()).position().head, 0);
 });
 
 class Room extends HubObject<object> {
@@ -188,8 +208,9 @@ class Room extends HubObject<object> {
 test("a class that extends HubObject chooses topics and answers digests", async () => {
   const rooms = new Namespace(Room, {});
   const response = await routeToHub(rooms, "lobby", get());
-  assertEquals([...rooms.object("lobby").hub.presence().topics.keys()], ["a"]);
-  const { epoch } = rooms.object("lobby").hub.position();
+  const hub = await rooms.object("lobby").hub();
+  assertEquals([...hub.presence().topics.keys()], ["a"]);
+  const { epoch } = hub.position();
   const request = new Request("https://site.test/digest", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -216,4 +237,183 @@ test("askHub hands on an acknowledgement, and tells presence and metrics", async
   const wrong = await askHub(rooms, "lobby", "alive", new Request("https://site.test/alive"));
   assertEquals([wrong.status, (await wrong.json()).code], [405, "sse_method"]);
   await rooms.shutdown();
+});
+
+/** Throws whatever it is told to; else it keeps what it was asked to publish. */
+class Recorder extends HubObject<{ fault?: Error; readonly events: JournaledEvent[] }> {
+  override publish(event: JournaledEvent): Promise<number> {
+    if (this.env.fault !== undefined) return Promise.reject(this.env.fault);
+    this.env.events.push({ ...event, data: String(event.data) });
+    return Promise.resolve(7);
+  }
+}
+
+test("what a journal is told of an event travels with it", async () => {
+  const events: JournaledEvent[] = [];
+  const rooms = new Namespace(Recorder, { events });
+  assertEquals(await publishTo(rooms, "lobby", { data: "1", id: "once", ack: false }), 7);
+  assertEquals(events, [{ id: "once", ack: false, data: "49" }]);
+});
+
+test("what a journal says of an event is thrown in the Worker as it was in the object", async () => {
+  const events: JournaledEvent[] = [];
+  const faults = [
+    new JournalError("full", "SQLite says: database or disk is full"),
+    new AppendUnknownError("the-id", "the disk failed: twice"),
+    new TopicError("it is long"),
+    new TypeError("Cannot use the name: it is long"),
+  ];
+  for (const fault of faults) {
+    const rooms = new Namespace(Recorder, { events, fault });
+    const thrown = await assertRejects(() => publishTo(rooms, "lobby", { data: "" }), Error);
+    assert(thrown instanceof fault.constructor);
+    assertEquals({ ...thrown, message: thrown.message }, { ...fault, message: fault.message });
+  }
+  const rooms = new Namespace(Recorder, { events, fault: new RangeError("a mistake") });
+  await assertRejects(() => publishTo(rooms, "lobby", { data: "" }), RangeError, "a mistake");
+});
+
+/** SQL storage that answers nothing but an error. */
+function brokenStorage(message: string): unknown {
+  return {
+    storage: {
+      sql: {
+        exec() {
+          throw new Error(message);
+        },
+      },
+      transactionSync: <T>(closure: () => T): T => closure(),
+      sync: () => Promise.resolve(),
+    },
+  };
+}
+
+test("a journal that cannot be opened is 503 with Retry-After, logged once, and tried again", async () => {
+  const logged: string[] = [];
+  let opened = 0;
+  class Counted extends HubObject {
+    protected override hubOptions() {
+      opened++;
+      return { logger: { ...console, error: (text: string) => void logged.push(text) } };
+    }
+    protected override serveOptions(): ServeOptions {
+      throw new Error("There is no hub to serve with");
+    }
+  }
+  const rooms = new Namespace(Counted, {}, brokenStorage("disk I/O error: SQLITE_IOERR"));
+  for (const round of [1, 2]) {
+    const answers = await Promise.all([
+      routeToHub(rooms, "lobby", get({ "SSE-Wire": "1" }), quiet),
+      rooms.object("lobby").fetch(get()),
+      askHub(rooms, "lobby", "presence"),
+    ]);
+    assertEquals(answers.map(({ status }) => status), [503, 503, 503], `round ${round}`);
+    for (const { headers } of answers) assertMatch(headers.get("retry-after") ?? "", /^[234]$/);
+    const error = await assertRejects(
+      () => publishTo(rooms, "lobby", { data: "x" }),
+      JournalError,
+      "disk I/O error",
+    );
+    assertEquals(error.fault, "failed");
+    await assertRejects(() => subscribeTo(rooms, "lobby", "c", "a"), JournalError);
+    await assertRejects(() => unsubscribeFrom(rooms, "lobby", "c", "a"), JournalError);
+  }
+  assertEquals([logged.length, opened], [1, 1]);
+  assertMatch(logged[0] ?? "", /^The hub's journal cannot be opened: JournalError: .*disk I\/O/);
+});
+
+test("options that could not be read are read again by the next request", async () => {
+  let attempts = 0;
+  const made = hubObject(() => {
+    if (++attempts === 1) throw new RangeError("a binding is missing");
+    return {};
+  });
+  const rooms = new Namespace(made, {});
+  await assertRejects(() => publishTo(rooms, "lobby", { data: "x" }), RangeError);
+  assertEquals(await publishTo(rooms, "lobby", { data: "x" }), 1);
+  assertEquals(await publishTo(rooms, "lobby", { data: "x" }), 2);
+  assertEquals(attempts, 2);
+  await rooms.shutdown();
+});
+
+test("an object without SQL storage has its hub in memory, unless a journal was asked for", async () => {
+  const absent = brokenStorage("SQL is not enabled for this Durable Object class. To enable it, …");
+  for (const ctx of [{}, undefined, { storage: {} }, absent]) {
+    const rooms = new Namespace(hubObject(), {}, ctx);
+    assertEquals(await publishTo(rooms, "lobby", { data: "x" }), 1);
+    await rooms.shutdown();
+    const strict = new Namespace(hubObject({ journal: {} }), {}, ctx);
+    const error = await assertRejects(() => publishTo(strict, "lobby", { data: "x" }), ConfigError);
+    assertEquals(error.option, "journal");
+  }
+  const rooms = new Namespace(hubObject({ journal: false }), {}, brokenStorage("out of order"));
+  assertEquals(await publishTo(rooms, "lobby", { data: "x" }), 1);
+  await rooms.shutdown();
+});
+
+test("a topic is subscribed and unsubscribed on a connection in the object", async () => {
+  const rooms = new Namespace(Room, {});
+  const response = await routeToHub(rooms, "lobby", get());
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes("sse:hello")) text += (await reader?.read())?.value ?? "";
+  const connection = /"connection":"([0-9a-f]+)"/.exec(text)?.[1] ?? "";
+  const subscribed = await subscribeTo(rooms, "lobby", connection, "b", { history: { last: 1 } });
+  assertEquals(subscribed, { verdict: "fresh", head: 0 });
+  await publishTo(rooms, "lobby", { topic: "b", data: "for b" });
+  while (!text.includes("for b")) text += (await reader?.read())?.value ?? "";
+  assertEquals(await unsubscribeFrom(rooms, "lobby", connection, "b"), true);
+  assertEquals(await unsubscribeFrom(rooms, "lobby", connection, "b"), false);
+  assertEquals(await subscribeTo(rooms, "lobby", "stranger", "b"), null);
+  await reader?.cancel();
+  await rooms.shutdown();
+});
+
+test("a journal that nobody else writes to is followed without a timer", async () => {
+  const journal = new SoleJournal(createMemoryJournal());
+  const { epoch } = await journal.window();
+  const stopped = new AbortController();
+  const tail = journal.tail({ epoch, after: 0, signal: stopped.signal })[Symbol.asyncIterator]();
+  const { setTimeout } = globalThis;
+  let timers = 0;
+  globalThis.setTimeout = ((...args: Parameters<typeof setTimeout>) => {
+    timers++;
+    return setTimeout(...args);
+  }) as typeof setTimeout;
+  try {
+    for (const data of ["1", "2", "3"]) {
+      const next = tail.next();
+      // It has looked, found nothing, and waits.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      await journal.append({ topic: "", name: "", data, at: 1 });
+      assertEquals((await next).value?.map((entry: JournalEntry) => entry.data), [data]);
+    }
+    const next = tail.next();
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    await journal.rotate(epoch);
+    await assertRejects(() => next, JournalEpochError);
+    assertEquals(timers, 0);
+  } finally {
+    globalThis.setTimeout = setTimeout;
+    stopped.abort();
+    await journal.close();
+  }
+});
+
+test("who follows such a journal stops at once when told to, and when it is closed", async () => {
+  for (const ends of ["abort", "close"]) {
+    const journal = new SoleJournal(createMemoryJournal());
+    const { epoch } = await journal.window();
+    const stopped = new AbortController();
+    const tail = journal.tail({ epoch, after: 0, signal: stopped.signal })[Symbol.asyncIterator]();
+    const next = tail.next();
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    if (ends === "abort") {
+      stopped.abort();
+      assertEquals((await next).done, true);
+    }
+    const closed = journal.close();
+    if (ends === "close") await assertRejects(() => next, JournalError, "closed");
+    await closed;
+  }
 });
