@@ -46,7 +46,6 @@ test("unknown routes, wrong methods and routes of later releases are refused by 
     assertEquals(await code(post("/control/nothing")), [404, "not_found"]);
     assertEquals(await code(post("/control/toString")), [404, "not_found"]);
     assertEquals(await code(post("/control/drain")), [501, "not_yet"]);
-    assertEquals(await code(post("/subscribe")), [501, "not_yet"]);
     assertEquals(await code(post("/ticket")), [501, "not_yet"]);
     assertEquals(await code(post("/control/state")), [405, "control_method"]);
     const wrong = await get("/control/publish");
