@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { JournalEpochError, JournalGapError } from "../errors/journal.ts";
-import type { Timer } from "../hub/clock.ts";
+import { JournalEpochError, JournalError, JournalGapError } from "../errors/journal.ts";
+import type { Clock } from "../hub/clock.ts";
 import type { Roster } from "../hub/roster.ts";
 import type { Journal, JournalEntry } from "../journal/journal.ts";
 import { errorForLog } from "../wire/text.ts";
@@ -20,7 +20,6 @@ export class Tailer {
   readonly #stopped = new AbortController();
   #newest: JournalEntry | null = null;
   #waitMs = FIRST_WAIT_MS;
-  #timer: Timer | null = null;
   #reached: (() => void)[] = [];
   #goal = 0;
 
@@ -49,7 +48,6 @@ export class Tailer {
   /** Follows no longer. */
   stop(): void {
     this.#stopped.abort();
-    this.#timer?.cancel();
     this.#tellReached();
   }
 
@@ -81,6 +79,7 @@ export class Tailer {
       this.#waitMs = FIRST_WAIT_MS;
       if (log.head >= this.#goal) this.#tellReached();
     }
+    if (!signal.aborted) throw new JournalError("unavailable", "its tail ended");
   }
 
   /**
@@ -115,9 +114,21 @@ export class Tailer {
     }
     const waitMs = this.#waitMs * (0.5 + Math.random() / 2);
     this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_WAIT_MS);
-    await new Promise<void>((resolve) => {
-      this.#stopped.signal.addEventListener("abort", () => resolve(), { once: true });
-      this.#timer = clock.after(waitMs, resolve);
+    await this.#pause(waitMs, clock);
+  }
+
+  /** Leaves neither a timer nor a listener behind, however often the journal is away. */
+  #pause(ms: number, clock: Clock): Promise<void> {
+    const { signal } = this.#stopped;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = clock.after(ms, end);
+      signal.addEventListener("abort", end);
     });
   }
 
@@ -125,12 +136,17 @@ export class Tailer {
   async #changeEpoch({ expected, found }: JournalEpochError): Promise<void> {
     const { log, settings } = this.#roster;
     if (found.epoch === expected.epoch) await this.#journal.rotate(expected.epoch);
-    const { epoch, head } = await this.#journal.window();
-    if (epoch === log.epoch) return;
+    const window = await this.#journal.window();
+    const { epoch, head } = window;
+    // Those who say goodbye are still given what stood under the old one.
+    if (this.#stopped.signal.aborted) return;
+    // Not at once again: a store whose copies disagree would be asked without end.
+    if (epoch === log.epoch) throw new JournalError("unavailable", "it names two epochs");
     settings.logger.warn(
       `The journal has another epoch now: every client is sent away to be judged anew`,
     );
     this.#newest = null;
+    this.#roster.backlog?.note(window);
     this.#roster.begin(epoch, head);
     this.#tellReached();
   }
@@ -142,7 +158,9 @@ export class Tailer {
       `The journal no longer holds what follows ${log.head}: every client is sent away to be judged`,
     );
     this.#newest = null;
+    this.#roster.backlog?.note({ floor });
     this.#roster.begin(log.epoch, floor - 1);
+    if (log.head >= this.#goal) this.#tellReached();
   }
 
   #tellReached(): void {

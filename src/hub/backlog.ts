@@ -22,7 +22,7 @@ export class Backlog {
   readonly #journal: Journal;
   readonly #log: EventLog;
   readonly #settings: HubSettings;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<(wanted: boolean) => void>();
   #readers = 0;
   /** The floor that was last heard of. */
   #floor = 1;
@@ -49,7 +49,7 @@ export class Backlog {
    *
    * @param window What it said.
    */
-  note({ floor }: JournalWindow): void {
+  note({ floor }: Pick<JournalWindow, "floor">): void {
     this.#floor = floor;
   }
 
@@ -108,11 +108,25 @@ export class Backlog {
     return page;
   }
 
+  /**
+   * Looks at the first entry.
+   *
+   * @param range Which entries.
+   * @returns A page of at most one; `null` when the journal did not say in time.
+   */
+  peek(range: JournalRange): Promise<JournalPage | null> {
+    return this.#ask(() => this.#journal.read({ ...range, limit: 1 }));
+  }
+
   /** Asks, in turn, but not longer than a connection is kept waiting. */
   #ask<T>(question: () => Promise<T>): Promise<T | null> {
     return new Promise((resolve) => {
-      const timer = this.#settings.clock.after(PATIENCE_MS, () => resolve(null));
-      this.#turn(question).then((answer) => {
+      const patience = new AbortController();
+      const timer = this.#settings.clock.after(PATIENCE_MS, () => {
+        patience.abort();
+        resolve(null);
+      });
+      this.#turn(question, patience.signal).then((answer) => {
         timer.cancel();
         resolve(answer);
       });
@@ -120,10 +134,8 @@ export class Backlog {
   }
 
   /** Settles with `null` when the journal fails: whoever asked goes without, and one line tells why. */
-  async #turn<T>(read: () => Promise<T>): Promise<T | null> {
-    if (this.#readers >= MAX_READERS) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#readers++;
+  async #turn<T>(read: () => Promise<T>, unwanted?: AbortSignal): Promise<T | null> {
+    if (!await this.#place(unwanted)) return null;
     try {
       const answer = await read();
       this.#failing = false;
@@ -136,9 +148,27 @@ export class Backlog {
       return null;
     } finally {
       // The place is handed on, not given up, so that none who came later takes it.
-      const next = this.#waiting.shift();
+      const [next] = this.#waiting;
       if (next === undefined) this.#readers--;
-      else next();
+      else next(true);
     }
+  }
+
+  /** Waits for a place; without end, unless it is no longer wanted: a journal may be away for long. */
+  async #place(unwanted: AbortSignal | undefined): Promise<boolean> {
+    if (this.#readers < MAX_READERS) {
+      this.#readers++;
+      return true;
+    }
+    return await new Promise<boolean>((resolve) => {
+      const leave = (): void => settle(false);
+      const settle = (wanted: boolean): void => {
+        unwanted?.removeEventListener("abort", leave);
+        this.#waiting.delete(settle);
+        resolve(wanted);
+      };
+      this.#waiting.add(settle);
+      unwanted?.addEventListener("abort", leave);
+    });
   }
 }

@@ -11,6 +11,7 @@ import { lagFrames } from "../wire/control.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Echoes } from "./echoes.ts";
 import { type History, withoutId } from "./history.ts";
+import { type Hole, measureHole } from "./hole.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import type { EventLog } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -29,9 +30,6 @@ export interface CatchUpSource {
 /** Why a connection cannot go on: `lost` at a hole, `broken` when the journal cannot be read. */
 export type CatchUpEnd = "lost" | "broken";
 
-/** A hole in the journal: asked about, or known. `missed` is `null` when nobody could say. */
-type Hole = "asked" | { readonly floor: number; readonly missed: number | null };
-
 /** One connection's catching up. */
 export class CatchUp {
   readonly #source: CatchUpSource;
@@ -43,14 +41,16 @@ export class CatchUp {
   readonly #echoes = new Map<string, { readonly echoes: Echoes; readonly upTo: number }>();
   /** Reads what the ring no longer holds. */
   #pages: Pages | null = null;
-  /** The hole that its pages came to. */
-  #hole: Hole | null = null;
+  /** The hole that its pages came to, or that it is being measured. */
+  #hole: Hole | "asked" | null = null;
   /** The last offset that was given. */
   position = 0;
   /** Nothing that matches and stands at or below it is owed, given or not. */
   settled = 0;
   /** How many matching, durable frames were published and not given yet. */
   owed = 0;
+  /** Whether what is owed is no longer known exactly: a hole could not be counted. */
+  #unsure = false;
   /** Why it cannot go on; `null` while it can. */
   end: CatchUpEnd | null = null;
 
@@ -91,8 +91,9 @@ export class CatchUp {
   forgo(history: History): void {
     const at = this.#histories.indexOf(history);
     if (at === -1) return;
-    this.#histories.splice(at, 1);
     history.cancel();
+    // Whoever was told that it begins is told that it ends.
+    if (!history.begun) this.#histories.splice(at, 1);
   }
 
   /**
@@ -105,8 +106,9 @@ export class CatchUp {
       this.forgo(history);
     }
     const { log } = this.#source;
-    if (log.evictedFor(this.#topics) > this.#from) return;
-    this.owed = log.count(this.#from, this.#topics);
+    // What the ring no longer holds cannot be counted without the topic.
+    if (log.evictedFor(this.#topics) > this.#from) this.#unsure = true;
+    else this.owed = log.count(this.#from, this.#topics);
   }
 
   /** Forgets everything. */
@@ -205,29 +207,33 @@ export class CatchUp {
       this.end = "lost";
       return false;
     }
-    if (this.#hole === null) void this.#measureHole(backlog, floor);
+    if (this.#hole === null) this.#measure(backlog, floor);
     if (this.#hole === null || this.#hole === "asked") return false;
-    const { missed, floor: passed } = this.#hole;
+    const { through } = this.#hole;
+    const missed = this.#unsure ? null : this.#hole.missed;
     this.#hole = null;
-    const [from, to] = [log.cursor(this.position), log.cursor(passed - 1)];
+    const [from, to] = [log.cursor(this.position), log.cursor(through)];
     if (missed !== 0) parts.push(lagFrames({ missed, from, to }));
     metrics.lagged(missed ?? 0);
+    this.#unsure ||= missed === null;
     this.owed -= missed ?? 0;
-    pages.pass(passed);
+    if (through === floor - 1) pages.pass(floor);
+    else pages.skip(through + 1);
     return true;
   }
 
-  /** What is missing is what is owed and not held; counted at one instant, for both go on. */
-  async #measureHole(backlog: Backlog, floor: number): Promise<void> {
+  #measure(backlog: Backlog, floor: number): void {
+    const { log } = this.#source;
+    const hole = measureHole(log, backlog, this.#topics, floor, () => this.owed);
+    if (!(hole instanceof Promise)) {
+      this.#hole = hole;
+      return;
+    }
     this.#hole = "asked";
-    const [owed, upTo] = [this.owed, this.#source.log.head];
-    const topics = this.#topics === null ? null : ["", ...topicNames(this.#topics)];
-    const range = { after: floor - 1, upTo, topics };
-    const measured = await backlog.measure(range, Number.MAX_SAFE_INTEGER);
-    const missed = measured === null ? null : owed - measured.count;
-    // More may have been trimmed away meanwhile: then this hole is not the last one.
-    this.#hole = { floor, missed: missed !== null && missed >= 0 ? missed : null };
-    this.#wake();
+    hole.then((measured) => {
+      this.#hole = measured;
+      this.#wake();
+    });
   }
 
   /**
@@ -239,16 +245,17 @@ export class CatchUp {
     const evicted = log.evictedFor(this.#topics);
     if (evicted <= this.#from) return true;
     const held = log.count(evicted, this.#topics);
-    const missed = this.owed - held;
-    if (missed > 0) {
+    const missed = this.#unsure ? null : this.owed - held;
+    if (missed === null || missed > 0) {
       if (!this.#maySkip) {
         this.end = "lost";
         return false;
       }
       const [from, to] = [log.cursor(this.position), log.cursor(evicted)];
       parts.push(lagFrames({ missed, from, to }));
-      metrics.lagged(missed);
+      metrics.lagged(missed ?? 0);
       this.owed = held;
+      this.#unsure = false;
     }
     this.position = evicted;
     return true;
@@ -278,6 +285,7 @@ export class CatchUp {
     if (more) return false;
     this.position = log.head;
     this.owed = 0;
+    this.#unsure = false;
     this.#echoes.clear();
     return true;
   }

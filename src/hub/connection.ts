@@ -74,7 +74,7 @@ export class Connection implements Peer {
 
   /** Whether it is open, and not about to end. */
   get open(): boolean {
-    return this.#judgement !== null && !this.#over;
+    return this.#judgement !== null && !this.over;
   }
 
   /**
@@ -83,7 +83,7 @@ export class Connection implements Peer {
    * @param opening What it begins with.
    */
   begin(opening: Opening): void {
-    if (this.#over) return;
+    if (this.over) return;
     const { judgement, hello, hook, histories } = opening;
     const { topics } = this.identity;
     // Up to here the past is the replay's affair, or a history's.
@@ -95,11 +95,6 @@ export class Connection implements Peer {
     this.#stage = stageAfterHello(opening);
     for (const history of histories) this.feed.recall(history);
     this.flush();
-  }
-
-  /** How many frames are queued for it. */
-  get queued(): number {
-    return this.feed.queued;
   }
 
   attach(sink: Sink): void {
@@ -128,7 +123,7 @@ export class Connection implements Peer {
    * @param frame The frame, just published.
    */
   offer(frame: Frame): void {
-    if (this.#over) return;
+    if (this.over) return;
     const outcome = this.feed.offer(frame, this.#taking);
     if (outcome === "full") return this.#fallBehind(1);
     if (outcome === "passed" || this.#woken) return;
@@ -145,7 +140,7 @@ export class Connection implements Peer {
 
   /** Owes the peer a keepalive. At most one waits; none comes before the hello. */
   beat(): void {
-    if (this.#over || this.#stage === "judging") return;
+    if (this.over || this.#stage === "judging") return;
     this.#chunks.keepaliveDue = true;
     this.flush();
   }
@@ -158,8 +153,8 @@ export class Connection implements Peer {
    */
   check(now: number): void {
     // A hook that runs into a shutdown may still wait for a peer that has stopped.
-    if (this.#over && this.#stage !== "hooking") return;
-    if (!this.#over && this.feed.overdue(now)) return this.#fallBehind(0);
+    if (this.over && this.#stage !== "hooking") return;
+    if (!this.over && this.feed.overdue(now)) return this.#fallBehind(0);
     const waited = now - (this.#waitingSince ?? now);
     if (waited >= this.#home.settings.writeTimeoutMs) this.#fail("dead", this.#chunks.waiting);
   }
@@ -171,19 +166,21 @@ export class Connection implements Peer {
 
   /** Sends what is owed, says goodbye, and ends; bounded by a running hook and the write timeout. */
   shutdown(): void {
-    if (this.#over) return;
+    if (this.over) return;
+    if (this.#stage === "judging") return this.turnAway(); // Nobody can say what it is owed.
     this.#farewell.reason = "shutdown";
     this.#hook = null;
-    if (this.#stage === "hook" || this.#stage === "judging") this.#stage = "flow";
+    if (this.#stage === "hook") this.#stage = "flow";
     if (this.#stage !== "hooking") this.#startFarewell();
   }
 
   /** Sends the peer away, with nothing more of what it is owed: it comes back and is judged anew. */
   turnAway(): void {
-    if (this.#over) return;
+    if (this.over) return;
     this.feed.clear();
     // Nor where the hub stands: with that it would believe to have had what it is owed.
     this.#chunks.clear();
+    if (this.#stage === "judging") this.#stage = "flow";
     this.shutdown();
   }
 
@@ -209,7 +206,9 @@ export class Connection implements Peer {
 
   /** The next chunk; `null` when there is none. */
   readonly #take = (): Uint8Array | null => {
-    return this.#chunks.next(this.#stage) ?? (this.#stage === "flow" ? this.#farewell.say() : null);
+    // A replay that gives nothing now waits for the journal; a goodbye does not.
+    return this.#chunks.next(this.#stage) ??
+      (this.#stage === "flow" || this.#stage === "replay" ? this.#farewell.say() : null);
   };
 
   #caughtUp(): Stage {
@@ -292,7 +291,7 @@ export class Connection implements Peer {
   }
 
   /** Whether it has ended, or is about to. */
-  get #over(): boolean {
+  get over(): boolean {
     return this.#farewell.reason !== null || this.#ended !== null;
   }
 

@@ -60,6 +60,11 @@ export class Feed {
     return this.#queue.length;
   }
 
+  /** How many matching, durable frames it was offered while it queued none, and has not given. */
+  get owed(): number {
+    return this.#catchUp.owed;
+  }
+
   /** Whether more frames are queued than the bound allows in the long run. */
   get over(): boolean {
     return this.#queue.over;

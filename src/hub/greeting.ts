@@ -20,7 +20,7 @@ import type { Judgement } from "./verdict.ts";
  * Begins a connection, in the turn in which it was judged.
  *
  * @param roster The hub's connections.
- * @param connection The connection; one that has ended meanwhile is let be.
+ * @param connection The connection, which has not ended meanwhile.
  * @param judgement How its cursor was judged.
  * @param options Its hooks.
  */

@@ -36,6 +36,9 @@ export interface FrameSource {
 /** What became of an attempt to give a part of a history. */
 export type Given = "more" | "done" | "wait" | "broken";
 
+/** What is left of a history that was given up. */
+const NOTHING: FrameSource = { look: () => ({ kind: "end" }), take: () => {} };
+
 /** One history on its way to one connection. */
 export class History {
   /** The topic. */
@@ -61,14 +64,21 @@ export class History {
     return this.#source === null || (this.#begun && this.#source.look().kind === "wait");
   }
 
-  /** @param source What it is read from. */
+  /** @param source What it is read from; not wanted any more when it was given up meanwhile. */
   start(source: FrameSource): void {
-    this.#source = source;
+    if (this.#source === null) this.#source = source;
+    else source.cancel?.();
+  }
+
+  /** Whether its beginning was put. */
+  get begun(): boolean {
+    return this.#begun;
   }
 
   /** Nobody wants the rest. */
   cancel(): void {
     this.#source?.cancel?.();
+    this.#source = NOTHING;
   }
 
   /**
@@ -105,6 +115,7 @@ export class PastFrames implements FrameSource {
   readonly #log: EventLog;
   readonly #pages: Pages | null;
   readonly #frames: readonly Frame[];
+  readonly #whole: boolean;
   #next = 0;
   /** The journal's entry that was shown last, encoded once. */
   #shown: Uint8Array | null = null;
@@ -114,11 +125,13 @@ export class PastFrames implements FrameSource {
    * @param pages The entries that the ring no longer held; `null` when there are none.
    * @param frames The frames behind them, captured when the topic was subscribed: the ring may go on
    * without.
+   * @param whole Whether it was said that nothing is missing: then a hole breaks it.
    */
-  constructor(log: EventLog, pages: Pages | null, frames: readonly Frame[]) {
+  constructor(log: EventLog, pages: Pages | null, frames: readonly Frame[], whole: boolean) {
     this.#log = log;
     this.#pages = pages;
     this.#frames = frames;
+    this.#whole = whole;
   }
 
   look(): FrameLook {
@@ -129,6 +142,7 @@ export class PastFrames implements FrameSource {
       case "broken":
         return look;
       case "hole":
+        if (this.#whole) return { kind: "broken" };
         // A history begins where the journal does: what that has forgotten is no part of it any more.
         this.#pages?.pass(look.floor);
         return this.look();

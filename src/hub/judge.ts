@@ -7,6 +7,7 @@
 import { readCursor } from "../wire/cursor.ts";
 import type { Verdict } from "../wire/hello.ts";
 import type { Backlog } from "./backlog.ts";
+import type { Feed } from "./feed.ts";
 import type { EventLog } from "./log.ts";
 import type { HubSettings } from "./options.ts";
 import { topicNames, type Topics } from "./topics.ts";
@@ -28,6 +29,8 @@ export interface Scope {
   evicted(): number;
   /** Counts those which the ring holds after an offset. */
   count(offset: number, enough: number): number;
+  /** From now on counts those that are published. Returns how many that were. */
+  follow(): () => number;
 }
 
 /**
@@ -35,12 +38,18 @@ export interface Scope {
  *
  * @param log The hub's sequence.
  * @param topics What it listens to.
+ * @param feed Its frames, which are offered what is published while the journal is asked: the ring may
+ * have dropped that again when the journal has answered.
  */
-export function scopeOf(log: EventLog, topics: Topics): Scope {
+export function scopeOf(log: EventLog, topics: Topics, feed: Pick<Feed, "owed">): Scope {
   return {
     topics: topics === null ? null : ["", ...topicNames(topics)],
     evicted: () => log.evictedFor(topics),
     count: (offset, enough) => log.count(offset, topics, enough),
+    follow() {
+      const before = feed.owed;
+      return () => feed.owed - before;
+    },
   };
 }
 
@@ -51,10 +60,17 @@ export function scopeOf(log: EventLog, topics: Topics): Scope {
  * @param topic The topic.
  */
 export function scopeOfTopic(log: EventLog, topic: string): Scope {
+  const count = (after: number): number =>
+    log.ofTopic(topic).filter(({ offset }) => offset > after).length;
   return {
     topics: [topic],
     evicted: () => log.evictedOf(topic),
-    count: (after) => log.ofTopic(topic).filter(({ offset }) => offset > after).length,
+    count,
+    // Only its budget hangs on it: what is published comes live.
+    follow() {
+      const { head } = log;
+      return () => count(head);
+    },
   };
 }
 
@@ -117,10 +133,16 @@ async function askJournal(
   if (offset > log.head) {
     const reached = await backlog.reach(offset);
     if (reached === null) return () => null;
-    const { verdict } = judgeByRing(court, presented, scope);
-    if (verdict !== "gap_floor") return () => judgeByRing(court, presented, scope);
+    if (judgeByRing(court, presented, scope).verdict !== "gap_floor") {
+      return () => {
+        const now = judgeByRing(court, presented, scope);
+        // The ring has gone on by then; the journal was not asked.
+        return now.verdict === "gap_floor" ? null : now;
+      };
+    }
   }
   const { epoch, head } = log;
+  const published = scope.follow();
   const range = { after: offset, upTo: head, topics: scope.topics };
   const measured = await backlog.measure(range, budget + 1);
   return () => {
@@ -129,7 +151,7 @@ async function askJournal(
     if (now.verdict !== "gap_floor") return now;
     if (measured === null || measured.window.epoch !== epoch || log.epoch !== epoch) return null;
     if (measured.window.floor > offset + 1) return now;
-    const missed = measured.count + scope.count(head, budget + 1);
+    const missed = measured.count + published();
     if (missed > budget) return { ...now, verdict: "gap_budget" };
     return { verdict: "resumed", position: offset, missed };
   };

@@ -67,9 +67,7 @@ export async function subscribe(
   let kept = false;
   try {
     const judged = await judgeCursor(roster, after, scopeOfTopic(roster.log, topic));
-    const judgement = typeof judged === "function" ? judged() : judged;
-    if (judgement === null) throw new JournalError("unavailable", "it did not answer in time");
-    const { verdict } = judgement;
+    const { verdict } = answered(typeof judged === "function" ? judged() : judged);
     if (request !== undefined || verdict === "resumed") {
       const from = request === undefined ? after : request;
       await start(roster, connection, history, past, from);
@@ -182,7 +180,7 @@ async function start(
   const pages = backlog === null || after >= behind
     ? null
     : new Pages(backlog, epoch, range, () => connection.flush());
-  history.start(new PastFrames(log, pages, frames));
+  history.start(new PastFrames(log, pages, frames, typeof from === "string"));
   connection.flush();
 }
 
@@ -222,16 +220,19 @@ async function beginning(
     if (owed <= 0) return behind;
     // The newest offset after which enough of them stand.
     return await bisect(behind, async (after) => {
-      const measured = await backlog.measure({ after, upTo: behind, topics }, owed);
-      return measured === null ? null : measured.count >= owed;
+      return answered(await backlog.measure({ after, upTo: behind, topics }, owed)).count >= owed;
     });
   }
-  const startsTooOld = async (after: number): Promise<boolean | null> => {
-    const page = await backlog.page({ after, upTo: behind, topics }, 1);
-    const first = page?.entries[0];
-    return page === null ? null : first !== undefined && first.at < now - from.sinceMs;
+  const startsTooOld = async (after: number): Promise<boolean> => {
+    const [first] = answered(await backlog.peek({ after, upTo: behind, topics })).entries;
+    return first !== undefined && first.at < now - from.sinceMs;
   };
-  return await startsTooOld(0) === false ? 0 : await bisect(behind, startsTooOld) + 1;
+  return await startsTooOld(0) ? await bisect(behind, startsTooOld) + 1 : 0;
+}
+
+function answered<T>(answer: T | null): T {
+  if (answer === null) throw new JournalError("unavailable", "it did not answer in time");
+  return answer;
 }
 
 /**
@@ -240,21 +241,26 @@ async function beginning(
  */
 async function bisect(
   end: number,
-  holds: (offset: number) => Promise<boolean | null>,
+  holds: (offset: number) => Promise<boolean>,
 ): Promise<number> {
   let low = 0;
   let high = end;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    const answer = await holds(middle);
-    if (answer === null) throw new JournalError("unavailable", "it did not answer in time");
-    if (answer) low = middle;
+    if (await holds(middle)) low = middle;
     else high = middle;
   }
   return low;
 }
 
-function checkHistory(request: HistoryRequest | undefined): HistoryRequest | undefined {
+/**
+ * Checks how much of a past is asked for.
+ *
+ * @param request What the application passed.
+ * @returns It.
+ * @throws {TypeError} When a number in it is not a whole one from 0.
+ */
+export function checkHistory(request: HistoryRequest | undefined): HistoryRequest | undefined {
   if (request === undefined || request === true) return request;
   const [name, value] = "last" in request
     ? ["history.last", request.last]

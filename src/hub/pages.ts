@@ -104,6 +104,17 @@ export class Pages {
     this.#position = Math.max(this.#position, floor - 1);
   }
 
+  /**
+   * Goes on behind a hole that has grown since the page was read: the page is let go.
+   *
+   * @param floor The oldest offset that is still held.
+   */
+  skip(floor: number): void {
+    this.#page = null;
+    this.#next = 0;
+    this.pass(floor);
+  }
+
   #ask(): void {
     if (this.#asking) return;
     this.#asking = true;

@@ -11,6 +11,7 @@ import { Connection } from "./connection.ts";
 import type { Identity } from "./connection_home.ts";
 import { greet } from "./greeting.ts";
 import { judgeCursor, scopeOf } from "./judge.ts";
+import { checkHistory } from "./late_joiner.ts";
 import { randomHex } from "./log.ts";
 import { refusal } from "./refusal.ts";
 import type { Roster } from "./roster.ts";
@@ -56,6 +57,7 @@ function answer(roster: Roster, request: Request, options: ServeOptions): Respon
     if (error instanceof TopicError) return refusal(400, "sse_topics", error.message);
     throw error;
   }
+  checkHistory(options.history);
   if (roster.stopping || roster.full) {
     roster.metrics.refused();
     const why = roster.stopping ? "The hub is shutting down" : "The hub has no place left";
@@ -103,11 +105,14 @@ function open(
   const connection = new Connection(roster, identity, retry);
   roster.admit(connection);
   const begin = (judgement: Judgement | null): void => {
+    // It may have left, or been sent away, while the journal was asked.
+    if (connection.over) return;
     if (judgement !== null) return greet(roster, connection, judgement, options);
     roster.metrics.turnedAway();
     connection.turnAway();
   };
-  const judged = judgeCursor(roster, presentedCursor(request), scopeOf(log, identity.topics));
+  const scope = scopeOf(log, identity.topics, connection.feed);
+  const judged = judgeCursor(roster, presentedCursor(request), scope);
   if (judged instanceof Promise) judged.then((judge) => begin(judge()));
   else begin(judged);
   return connection;

@@ -67,7 +67,7 @@ export class RosterHub implements StreamHub {
 
   get queuedFrames(): number {
     let queued = 0;
-    for (const connection of this.roster.fanout) queued += connection.queued;
+    for (const connection of this.roster.fanout) queued += connection.feed.queued;
     return queued;
   }
 

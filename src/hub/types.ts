@@ -190,6 +190,7 @@ export interface StreamHub {
    * @param options What the connection listens to, and its hooks.
    * @returns The stream; or 405 `sse_method`, 503 `sse_unavailable` (over the cap or after shutdown),
    * 400 `sse_topics`.
+   * @throws {TypeError} When `history` holds anything but a whole number from 0.
    */
   serve(request: Request, options?: ServeOptions): Response;
 

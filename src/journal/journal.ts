@@ -138,7 +138,8 @@ export interface Journal {
   append(event: JournalEvent): Promise<Appended>;
 
   /**
-   * Reads one page. No cursor of the store stays open between two pages.
+   * Reads one page. No cursor of the store stays open between two pages. It settles in bounded time,
+   * for a client waits for it: a store that does not answer is `unavailable`.
    *
    * @param query Which entries, and how many at most.
    * @returns The page.

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createHub } from "../../../src/hub/hub.ts";
 import type { RecalledEvent } from "../../../src/hub/types.ts";
 import { Echoes, MAX_ECHOES } from "../../../src/hub/echoes.ts";
@@ -78,4 +78,15 @@ test("one occurrence cancels one, and only the newest are remembered", () => {
   for (let i = 0; i <= MAX_ECHOES; i++) echoes.recalled(frame(String(i)));
   assertEquals(echoes.isEcho(frame("0")), false, "in doubt it is delivered");
   assertEquals(echoes.isEcho(frame("1")), true);
+});
+
+test("a history that makes no sense is refused as the stream is served, and as it is subscribed", async () => {
+  const hub = createHub({ replay: { maxEvents: 8, ttlMs: 600_000 } });
+  const request = (): Request => new Request("http://localhost/");
+  for (const history of [{ last: -1 }, { last: 1.5 }, { sinceMs: NaN }]) {
+    assertThrows(() => hub.serve(request(), { topics: ["a"], history }), TypeError, "whole number");
+    await assertRejects(() => hub.subscribe("nobody", "a", { history }), TypeError, "whole number");
+  }
+  assertEquals(hub.clientCount, 0);
+  await hub.shutdown();
 });
