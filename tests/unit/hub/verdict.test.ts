@@ -25,7 +25,11 @@ function courtOf(settings: HubSettings): {
   return {
     log,
     judged: (offset, topics) =>
-      judgeByRing({ log, settings }, log.cursor(offset), scopeOf(log, topicsSince(topics))),
+      judgeByRing(
+        { log, settings },
+        log.cursor(offset),
+        scopeOf(log, topicsSince(topics), { owed: 0 }),
+      ),
   };
 }
 const verdict = (presented: string, held: Holdings = holdings({})): string =>
