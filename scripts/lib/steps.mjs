@@ -34,7 +34,7 @@ const TESTS_TIMEOUT_MS = 900_000;
 /** The order in which the folders of `tests/` run; others follow by name. */
 const ORDER = ["unit", "property", "structure", "conformance", "services"];
 /** The folders whose tests mostly wait for servers of their own: so many files at once. */
-const JOBS = new Map([["conformance", 2]]);
+const JOBS = new Map([["conformance", 3], ["services", 2]]);
 /** The folder whose tests run on every runtime. */
 const PORTABLE = "unit";
 

@@ -150,6 +150,8 @@ async function askJournal(
     // Unless the pod has followed the journal into another epoch meanwhile.
     if (now.verdict !== "gap_floor") return now;
     if (measured === null || measured.window.epoch !== epoch || log.epoch !== epoch) return null;
+    // An older copy of what this pod has given out: whoever follows the journal will notice.
+    if (measured.window.head < head) return null;
     if (measured.window.floor > offset + 1) return now;
     const missed = measured.count + published();
     if (missed > budget) return { ...now, verdict: "gap_budget" };

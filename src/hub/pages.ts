@@ -123,7 +123,8 @@ export class Pages {
       this.#asking = false;
       this.#next = 0;
       this.#page = page;
-      this.#broken = page === null || page.epoch !== this.#epoch;
+      // One whose head is lower is an older copy: what is to come is not in it.
+      this.#broken = page === null || page.epoch !== this.#epoch || page.head < this.#upTo;
       this.#wake();
     });
   }
