@@ -33,8 +33,8 @@ const CHECK_TIMEOUT_MS = 180_000;
 const TESTS_TIMEOUT_MS = 900_000;
 /** The order in which the folders of `tests/` run; others follow by name. */
 const ORDER = ["unit", "property", "structure", "conformance", "services"];
-/** The folders whose tests mostly wait for servers of their own: so many files at once. */
-const JOBS = new Map([["conformance", 3], ["services", 2]]);
+/** So many files of a folder at once; of those that wait for servers most of the time, more. */
+const JOBS = new Map([["unit", 2], ["conformance", 3], ["services", 2]]);
 /** The folder whose tests run on every runtime. */
 const PORTABLE = "unit";
 
@@ -117,6 +117,7 @@ export function tests(flags, filters) {
       "--import",
       "tsx",
       "--test",
+      `--test-concurrency=${JOBS.get(PORTABLE)}`,
       "--test-reporter=spec",
     ], { TSX_TSCONFIG_PATH: "tests/tsconfig.json" }),
   );
