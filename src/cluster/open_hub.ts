@@ -123,7 +123,7 @@ class TailedHub extends RosterHub implements JournaledHub {
   }
 
   #warnOfEphemeral(): void {
-    if (this.#warned) return;
+    if (this.#warned || this.#journal.sole === true) return;
     this.#warned = true;
     this.roster.settings.logger.warn(
       "An ephemeral event reaches the clients of this pod alone: a journal does not carry it",

@@ -116,6 +116,9 @@ export interface Journal {
    */
   readonly maxBytes: number;
 
+  /** Whether nobody else can have the store open: then there are no other pods. Not, by default. */
+  readonly sole?: boolean;
+
   /**
    * What is held now.
    *

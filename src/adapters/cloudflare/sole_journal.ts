@@ -25,6 +25,7 @@ import type {
  */
 export class SoleJournal implements Journal {
   readonly maxBytes: number;
+  readonly sole = true;
   readonly #journal: Journal;
   readonly #bell = new PatientBell();
 

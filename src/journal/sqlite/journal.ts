@@ -51,6 +51,7 @@ interface Waiting {
 /** A journal in SQLite. */
 export class SqlJournal implements Journal {
   readonly maxBytes: number;
+  readonly sole = true;
   readonly #store: SqlStore;
   readonly #log: SqlLog;
   readonly #bell = new Bell();

@@ -125,3 +125,15 @@ test("data is read when publish is called, not when it is stored", async () => {
   await assertRejects(() => hub.publish({ topic: "\n", data: "" }));
   await hub.shutdown();
 });
+
+test("that an ephemeral event stays on its pod is said once, and not where there is but one pod", async () => {
+  for (const [sole, warnings] of [[false, 1], [true, 0]] as const) {
+    const said: string[] = [];
+    const logger = { ...console, warn: (message: string) => void said.push(message) };
+    const journal = Object.assign(createMemoryStore().open(), { sole });
+    const hub = await openHub({ journal, logger });
+    for (let i = 0; i < 3; i++) await hub.publish({ data: "now", ephemeral: true });
+    assertEquals(said.length, warnings, said.join("\n"));
+    await hub.shutdown();
+  }
+});
