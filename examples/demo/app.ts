@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { Feed, STATUS_TOPIC, TOPICS } from "./feed.ts";
+import { TOPICS } from "./counters.ts";
+import { Feed, STATUS_TOPIC, turn } from "./feed.ts";
 import { isLoopback, isSameOrigin, PAGE_HEADERS } from "./guard.ts";
 import { cpuMeter, delayMeter, readMemory } from "./machine.ts";
+import type { Store } from "./store.ts";
 
 const SAMPLE_MS = 500;
 const STATUS_MS = 1000;
@@ -38,26 +40,38 @@ const LIBRARY_FILE = /^\/lib\/((?:client|tabs|worker)\.js(?:\.map)?)$/;
 
 /** The demo: measuring and publishing from the moment it is made, until `shutdown`. */
 export class Demo {
-  readonly #feed = new Feed();
+  readonly #feed: Feed;
   readonly #stopping = new AbortController();
   readonly #hostname: string;
   #bursting = false;
 
-  /** @param hostname The name it is bound to; on a loopback one only loopback names are answered. */
-  constructor(hostname: string) {
+  private constructor(hostname: string, feed: Feed) {
     this.#hostname = hostname;
+    this.#feed = feed;
     this.#measure();
   }
 
   /**
-   * Stops measuring, and says goodbye to every page.
+   * Opens the store, and begins to measure.
+   *
+   * @param hostname The name it is bound to; on a loopback one only loopback names are answered.
+   * @param store Where the events are kept; `shutdown` closes it.
+   * @returns The demo.
+   * @throws What the store says when it cannot be opened.
+   */
+  static async open(hostname: string, store: Store): Promise<Demo> {
+    return new Demo(hostname, await Feed.open(store));
+  }
+
+  /**
+   * Stops measuring, says goodbye to every page, and closes the store.
    *
    * @param options `signal` ends the waiting early.
    * @returns Settles when the last stream has ended.
    */
   shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#stopping.abort();
-    return this.#feed.hub.shutdown(options);
+    return this.#feed.shutdown(options);
   }
 
   /**
@@ -75,7 +89,7 @@ export class Demo {
     if (file !== undefined && request.method === "GET") return await sendFile(...file);
     const library = LIBRARY_FILE.exec(pathname)?.[1];
     if (library !== undefined && request.method === "GET") return await sendLibrary(library);
-    if (pathname === "/events") return this.#events(request, info);
+    if (pathname === "/events") return await this.#events(request, info);
     if (request.method !== "POST") return refuse(404, "not_found");
     if (!isSameOrigin(request)) return refuse(403, "same_origin");
     switch (pathname) {
@@ -86,20 +100,24 @@ export class Demo {
       case "/cut":
         return await this.#cut(request);
       case "/restart":
-        return Response.json({ epoch: this.#feed.restart() });
+        return Response.json(await this.#feed.restart());
       default:
         return refuse(404, "not_found");
     }
   }
 
   /** The stream: this is all that it takes. */
-  #events(request: Request, host: unknown): Response {
+  async #events(request: Request, host: unknown): Promise<Response> {
+    await this.#feed.ready();
     const asked = new URL(request.url).searchParams.getAll("topic");
     const response = this.#feed.hub.serve(request, {
       host,
       topics: asked.length > 0 ? asked : [...TOPICS, STATUS_TOPIC],
       clientTag: request.headers.get("SSE-Client"),
-      onConnect: (writer) => writer.event(STATUS_TOPIC, this.#feed.status()),
+      onConnect: async (writer) => {
+        await turn();
+        await writer.event(STATUS_TOPIC, this.#feed.status());
+      },
     });
     // Without "no-store" Chromium takes in some 64 MB that the page has not read (with it, about 9),
     // so that a stalled reader would look to the hub like one that reads.
@@ -118,9 +136,10 @@ export class Demo {
     const cpu = cpuMeter();
     const delay = delayMeter();
     const samples = setInterval(() => {
-      this.#feed.publish("cpu", cpu());
-      this.#feed.publish("memory", readMemory());
-      this.#feed.publish("delay", delay.read());
+      // Nobody waits until they are stored.
+      void this.#feed.publish("cpu", cpu());
+      void this.#feed.publish("memory", readMemory());
+      void this.#feed.publish("delay", delay.read());
     }, SAMPLE_MS);
     const status = setInterval(() => this.#feed.publishStatus(), STATUS_MS);
     this.#stopping.signal.addEventListener("abort", () => {
@@ -138,10 +157,15 @@ export class Demo {
     this.#bursting = true;
     try {
       const pad = "~".repeat(asked.size);
+      let stored = Promise.resolve();
       for (let i = 1; i <= asked.count && !this.#stopping.signal.aborted; i++) {
-        this.#feed.publish("burst", { i, of: asked.count, pad });
-        if (i % BATCH === 0) await new Promise((resolve) => setTimeout(resolve, BATCH_GAP_MS));
+        stored = this.#feed.publish("burst", { i, of: asked.count, pad });
+        if (i % BATCH !== 0) continue;
+        // The next batch does not pile up before the store; during a restart it waits.
+        await stored;
+        await new Promise((resolve) => setTimeout(resolve, BATCH_GAP_MS));
       }
+      await stored;
     } finally {
       this.#bursting = false;
     }

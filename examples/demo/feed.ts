@@ -4,13 +4,16 @@
  *
  * @module
  */
-import { createHub, type Hub, type HubOptions } from "@tidemark/sse";
-
-/** The topics whose events are counted. An event's name is its topic: the wire carries no topics. */
-export const TOPICS = ["cpu", "memory", "delay", "burst"] as const;
-
-/** One of {@linkcode TOPICS}. */
-export type Topic = typeof TOPICS[number];
+import {
+  createHub,
+  type HubOptions,
+  type JournaledEvent,
+  type Logger,
+  openHub,
+  type StreamHub,
+} from "@tidemark/sse";
+import { Counters, type Topic } from "./counters.ts";
+import type { Store } from "./store.ts";
 
 /** Where the state of the hub itself goes, once a second. Nobody misses an old one: ephemeral. */
 export const STATUS_TOPIC = "status";
@@ -18,8 +21,8 @@ export const STATUS_TOPIC = "status";
 const MIB = 1_048_576;
 
 const HUB_OPTIONS: HubOptions = {
-  // The last 1024 events, for five minutes, are there for whoever comes back.
-  replay: { maxEvents: 1024, ttlMs: 300_000, maxBytes: 4 * MIB },
+  // The newest events, in memory. What is older comes from the journal, if there is one.
+  replay: { maxEvents: 1024, ttlMs: 300_000, maxBytes: MIB },
   // Small, like the ring's bytes: a page that stalls for seconds shall see what comes of it.
   clientBufferBytes: MIB,
   keepaliveMs: 5000,
@@ -29,37 +32,93 @@ const HUB_OPTIONS: HubOptions = {
   slow: "lag",
 };
 
+/** How long a restart waits for a page that does not take its goodbye. */
+const LEAVE_MS = 1000;
+
+/** A hub with a journal or without one. */
+type DemoHub = StreamHub & { publish(event: JournaledEvent): number | Promise<number> };
+
+/** A hub that was started anew. */
+export interface Restarted {
+  /** Its epoch. */
+  readonly epoch: string;
+  /** Which hub of this process it is, from 1. */
+  readonly hub: number;
+}
+
 /** A hub, and the counters of what was published through it and through those before it. */
 export class Feed {
   /** Tells one life of this process from the next: the counters start again with it. */
   readonly #run: string = crypto.randomUUID().slice(0, 8);
-  readonly #published: Record<Topic, number> = { cpu: 0, memory: 0, delay: 0, burst: 0 };
-  #hub: Hub = this.#newHub();
+  readonly #counters = new Counters();
+  readonly #store: Store;
+  #hub!: DemoHub; // Set by `open`, which alone makes a feed.
+  #hubs = 0;
+  /** What is to be published as soon as there is a hub again; `null` while there is one. */
+  #waiting: (() => void)[] | null = [];
+  #restarting: Promise<Restarted> | null = null;
+  #statusTimer: ReturnType<typeof setTimeout> | undefined;
+  #failing = false;
+  #closed = false;
+
+  private constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * Opens a store, and a hub over it.
+   *
+   * @param store The store; `shutdown` closes it.
+   * @returns The feed.
+   * @throws What the store says when it cannot be opened.
+   */
+  static async open(store: Store): Promise<Feed> {
+    const feed = new Feed(store);
+    await feed.#start();
+    return feed;
+  }
 
   /** The hub that serves now. */
-  get hub(): Hub {
+  get hub(): StreamHub {
     return this.#hub;
   }
 
+  /** Settles when no restart is under way: until then nobody could be served. */
+  async ready(): Promise<void> {
+    // Whoever asked for the restart is told why it failed.
+    await this.#restarting?.catch(() => {});
+  }
+
   /**
-   * Publishes one event with its counter.
+   * Publishes one event with its counter. One that cannot be stored keeps its number: so it is missed
+   * on every page, as it should be.
    *
    * @param topic Its topic, and its name.
    * @param fields What it says.
+   * @returns Settles when it is stored; who does not wait keeps the order all the same.
    */
-  publish(topic: Topic, fields: object): void {
-    const n = ++this.#published[topic];
+  async publish(topic: Topic, fields: object): Promise<void> {
+    const n = this.#counters.next(topic);
     const data = JSON.stringify({ run: this.#run, n, at: Date.now(), ...fields });
-    this.#hub.publish({ topic, name: topic, data });
+    try {
+      const offset = await this.#offer({ topic, name: topic, data });
+      // After the shutdown there is none.
+      if (offset > 0) this.#counters.note(topic, n, offset);
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing) console.error(error);
+      this.#failing = true;
+    }
   }
 
-  /** How many events a topic has had. */
+  /** The last number that an event of a topic was given. */
   published(topic: Topic): number {
-    return this.#published[topic];
+    return this.#counters.last(topic);
   }
 
   /**
-   * The state of the hub: the counters, the cursor at which they are true, and who is here.
+   * The state of the hub: the counters, the cursor at which they are true, and who is here. To be asked
+   * in a turn of its own: within one the hub may already hold what was not yet said to be stored.
    *
    * @returns JSON, the data of a status event.
    */
@@ -68,34 +127,103 @@ export class Feed {
     return JSON.stringify({
       run: this.#run,
       at: Date.now(),
+      hub: this.#hubs,
+      store: this.#store.name,
       cursor: `${epoch}:${head}`,
       floor,
-      published: this.#published,
+      published: this.#counters.at(head),
       clients: this.#hub.clientCount,
       queued: this.#hub.queuedFrames,
       tags: this.#hub.presence().tags,
     });
   }
 
-  /** Publishes the state of the hub to every page. */
+  /** Publishes the state of the hub to every page. In a turn of its own, like `status`. */
   publishStatus(): void {
+    if (this.#waiting !== null || this.#closed) return;
     const event = { topic: STATUS_TOPIC, name: STATUS_TOPIC, data: this.status(), ephemeral: true };
-    this.#hub.publish(event);
+    void this.#hub.publish(event);
   }
 
   /**
-   * Replaces the hub by a new one, as a deploy would: another epoch, and an empty ring.
+   * Ends the hub, closes the store, and opens both again, as a process does that is replaced. What is
+   * published meanwhile waits. A second call joins the first.
    *
-   * @returns The new epoch.
+   * @returns The new hub.
+   * @throws What the store says when it cannot be opened; the next call tries again.
    */
-  restart(): string {
-    const old = this.#hub;
-    this.#hub = this.#newHub();
-    old.shutdown().catch((error: unknown) => console.error(error));
-    return this.#hub.position().epoch;
+  restart(): Promise<Restarted> {
+    return this.#restarting ??= this.#restart().finally(() => this.#restarting = null);
   }
 
-  #newHub(): Hub {
-    return createHub({ ...HUB_OPTIONS, onPresence: () => this.publishStatus() });
+  /**
+   * Says goodbye to every page, and closes the store.
+   *
+   * @param options `signal` ends the waiting early.
+   */
+  async shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    await this.ready();
+    this.#closed = true;
+    clearTimeout(this.#statusTimer);
+    try {
+      await this.#hub.shutdown(options);
+    } finally {
+      await this.#store.close();
+    }
   }
+
+  async #restart(): Promise<Restarted> {
+    this.#waiting ??= [];
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(), LEAVE_MS);
+    // Who has not gone by then is cut off from the store, and comes back.
+    await this.#hub.shutdown({ signal: patience.signal }).catch(() => {});
+    clearTimeout(timer);
+    await this.#store.close();
+    // Then all that was stored has been noted; without a journal the next hub counts from 1 again.
+    await turn();
+    this.#counters.at(Infinity);
+    await this.#start();
+    return { epoch: this.#hub.position().epoch, hub: this.#hubs };
+  }
+
+  async #start(): Promise<void> {
+    const journal = await this.#store.open();
+    const options = { ...HUB_OPTIONS, onPresence: () => this.#statusSoon() };
+    this.#hub = journal === null
+      ? createHub(options)
+      : await openHub({ ...options, journal, logger: LOGGER });
+    this.#hubs++;
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const publish of waiting) publish();
+  }
+
+  async #offer(event: JournaledEvent): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const publish = () => resolve(this.#hub.publish(event));
+    if (this.#waiting === null) publish();
+    else this.#waiting.push(publish);
+    return await promise;
+  }
+
+  #statusSoon(): void {
+    clearTimeout(this.#statusTimer);
+    if (!this.#closed) this.#statusTimer = setTimeout(() => this.publishStatus(), 0);
+  }
+}
+
+/** There is one pod: that an ephemeral event stays on it is no news. */
+const LOGGER: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (line) => {
+    if (!line.startsWith("An ephemeral event")) console.warn(line);
+  },
+  error: (line) => console.error(line),
+};
+
+/** Settles in the next turn, when all that has happened in this one was told. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -2,31 +2,53 @@
  * The demo: this machine's own measurements on a page, over a stream that you can cut, stall and
  * restart while its counters show what became of every event.
  *
- *     deno task demo [--port 8080] [--hostname 127.0.0.1]
+ *     deno task demo [--port 8080] [--hostname 127.0.0.1] [--journal sqlite]
+ *
+ * `--journal` says where the events are kept: `sqlite`, a temporary file that is removed at exit;
+ * `sqlite:PATH`, a file that stays; `memory`; or `none`.
  *
  * @module
  */
 import { parseArgs } from "node:util";
 import { type RunningServer, serveDeno } from "@tidemark/sse/deno";
 import { Demo } from "./app.ts";
+import { makeStore, type Store } from "./store.ts";
 
-const USAGE = "Usage: deno task demo [--port 8080] [--hostname 127.0.0.1]";
+const USAGE = "Usage: deno task demo [--port 8080] [--hostname 127.0.0.1] " +
+  "[--journal sqlite|sqlite:PATH|memory|none]";
 
-const { port, hostname } = readArgs(Deno.args);
-const demo = new Demo(hostname);
-const { server, taken } = await listen(port);
-
-console.log(`Tidemark demo: ${server.url}/`);
-if (taken) console.log(`(port ${port} is taken, so this is a free one)`);
-console.log("Open it in two tabs. Ctrl-C stops it.");
-
+const { port, hostname, store } = readArgs(Deno.args);
+let server: RunningServer | undefined;
 let stopping = false;
-const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+
+// However it ends, by an error too: the temporary file goes with the process.
+for (const end of ["unload", "error", "unhandledrejection"]) {
+  addEventListener(end, () => store.discard());
+}
+// The last one: the terminal was closed.
+const signals: Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+if (Deno.build.os === "windows") signals.splice(1);
 for (const signal of signals) Deno.addSignalListener(signal, stop);
+
+await start();
+
+async function start(): Promise<void> {
+  let taken: boolean;
+  try {
+    const demo = await Demo.open(hostname, store);
+    ({ server, taken } = await listen(demo));
+  } catch (error) {
+    console.error(`Cannot start: ${error instanceof Error ? error.message : error}`);
+    Deno.exit(1);
+  }
+  console.log(`Tidemark demo: ${server.url}/`);
+  if (taken) console.log(`(port ${port} is taken, so this is a free one)`);
+  console.log(`Events are kept in: ${store.name}. Open it in two tabs. Ctrl-C stops it.`);
+}
 
 /** Says goodbye to every page, then leaves. A second signal does not wait for them. */
 async function stop(): Promise<void> {
-  if (stopping) Deno.exit(130);
+  if (stopping || server === undefined) Deno.exit(130);
   stopping = true;
   console.log("Saying goodbye to every page …");
   await server.shutdown();
@@ -35,7 +57,7 @@ async function stop(): Promise<void> {
 }
 
 /** Listens on the port, or on any free one when it is taken. */
-async function listen(port: number): Promise<{ server: RunningServer; taken: boolean }> {
+async function listen(demo: Demo): Promise<{ server: RunningServer; taken: boolean }> {
   const open = (port: number) =>
     serveDeno((request, host) => demo.fetch(request, host), {
       hub: demo,
@@ -51,13 +73,14 @@ async function listen(port: number): Promise<{ server: RunningServer; taken: boo
   }
 }
 
-function readArgs(args: string[]): { port: number; hostname: string } {
+function readArgs(args: string[]): { port: number; hostname: string; store: Store } {
   try {
     const { values } = parseArgs({
       args,
       options: {
         port: { type: "string", default: "8080" },
         hostname: { type: "string", default: "127.0.0.1" },
+        journal: { type: "string", default: "sqlite" },
         help: { type: "boolean", default: false },
       },
     });
@@ -65,7 +88,8 @@ function readArgs(args: string[]): { port: number; hostname: string } {
     if (!/^\d{1,5}$/.test(values.port) || port > 65535) {
       throw new TypeError(`--port is ${values.port}, it must be 0 to 65535`);
     }
-    if (!values.help) return { port, hostname: values.hostname };
+    const store = makeStore(values.journal);
+    if (!values.help) return { port, hostname: values.hostname, store };
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     console.error(USAGE);

@@ -84,18 +84,42 @@ test(
 );
 
 test(
-  "a burst while offline is more than one reply carries, and every lost event is counted",
+  "a burst while offline is stored, and replayed to the last event",
   () =>
     withPage(async ({ page }) => {
       await until(page, "some events", ({ totals }) => totals.received >= 6);
       await page.click("#offline");
       await until(page, "offline", ({ state }) => state === "offline");
-      const { topics, connections, outcomes } = await press(page, "burst");
-      assertEquals(topics["burst"], { published: 500, received: 0, missed: 500 });
-      assertEquals(connections[0]?.verdict, "gap_budget");
-      assertEquals(connections[0]?.resumed, "no");
-      assertGreater(connections[0]?.missed ?? 0, 500);
-      assert(outcomes.includes("Burst: 500 published, 0 received, 500 missed."), outcomes.join());
+      const { topics, connections, totals } = await press(page, "burst");
+      assertEquals(topics["burst"], { published: 500, received: 500, missed: 0 });
+      assertEquals([connections[0]?.verdict, connections[0]?.resumed], ["resumed", "yes"]);
+      assertGreater(connections[0]?.replayed ?? 0, 500);
+      assertEquals([totals.missed, totals.twice], [0, 0]);
+    }),
+  browser,
+);
+
+test(
+  "a flood while offline is more than is kept, and every lost event is counted",
+  () =>
+    withPage(async ({ page, demo }) => {
+      await until(page, "some events", ({ totals }) => totals.received >= 6);
+      await page.click("#offline");
+      await until(page, "offline", ({ state }) => state === "offline");
+      const flood = await fetch(`${demo.url}/burst`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Origin: demo.url },
+        body: '{"count":1000,"size":10240}',
+      });
+      assertEquals(await flood.json(), { count: 1000, n: 1000 });
+      const { topics, connections } = await until(
+        page,
+        "the flood in the books",
+        ({ topics }) => topics["burst"]?.published === 1000,
+        20_000,
+      );
+      assertEquals(topics["burst"], { published: 1000, received: 0, missed: 1000 });
+      assertEquals([connections[0]?.verdict, connections[0]?.resumed], ["gap_floor", "no"]);
       // The hole is seen on the charts, too.
       await eventually(() => hasColour(page, "cpu-chart", "--warn"), { what: "a hatched hole" });
     }),
@@ -121,22 +145,44 @@ test(
 );
 
 test(
-  "a restarted hub changes the epoch, and what went by meanwhile is counted as missed",
+  "a restarted hub keeps its epoch: the page is resumed, and nothing is missed",
   () =>
     withPage(async ({ page }) => {
       const before = await until(page, "some events", ({ totals }) => totals.received >= 6);
       const { outcomes, connections, resets, totals, cursor } = await press(page, "restart");
+      const epoch = before.cursor.slice(0, 6);
       assertMatch(
         outcomes[0] ?? "",
-        /^New hub: epoch_changed\. .* \d+ missed before we were back\.$/,
+        new RegExp(`^Restarted: resumed, the epoch is still ${epoch}… \\d+ replayed, 0 missed\\.$`),
       );
       const [now, old] = connections;
-      assertEquals([now?.verdict, now?.resumed], ["epoch_changed", "no"]);
-      assertEquals(now?.missed, totals.missed);
+      assertEquals([now?.verdict, now?.resumed, now?.missed], ["resumed", "yes", 0]);
       assertEquals(old?.ended, "reset: shutdown");
       assertEquals(resets, "1 shutdown, 0 slow");
-      assertNotEquals(cursor.slice(0, 16), before.cursor.slice(0, 16), "the epoch is another");
-      assertEquals(totals.twice, 0);
+      assertEquals(cursor.slice(0, 16), before.cursor.slice(0, 16), "the epoch is the same");
+      assertEquals([totals.missed, totals.twice], [0, 0]);
+    }),
+  browser,
+);
+
+test(
+  "a burst during the restart is received whole",
+  () =>
+    withPage(async ({ page }) => {
+      await until(page, "some events", ({ totals }) => totals.received >= 6);
+      await page.evaluate(() => {
+        for (const id of ["restart", "burst"]) document.getElementById(id)?.click();
+      });
+      const { totals, connections } = await until(
+        page,
+        "both outcomes",
+        ({ outcomes }) =>
+          outcomes.includes("Burst: 500 published, 500 received, 0 missed.") &&
+          outcomes.some((line) => line.startsWith("Restarted: resumed, the epoch is still ")),
+        20_000,
+      );
+      assertEquals(connections[0]?.verdict, "resumed");
+      assertEquals([totals.missed, totals.twice], [0, 0]);
     }),
   browser,
 );

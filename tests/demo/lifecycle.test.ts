@@ -88,7 +88,7 @@ test(
       assertEquals(label, "The states of the last two minutes, now offline");
       const kinds = (await rows(life)).map(({ kind, says }) => `${kind} ${says}`).join("\n");
       assertStringIncludes(kinds, "reset reason shutdown");
-      assertMatch(kinds, /hello verdict epoch_changed resumed false/);
+      assertMatch(kinds, /reset reason shutdown[^]*hello verdict resumed resumed true/);
       assertStringIncludes(kinds, "state from open to offline");
       await eventually(async () => (await current(life))[0] === "open", {
         what: "the network that is back",

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { eventually } from "../support/poll.ts";
 import { test } from "../support/test.ts";
-import { readUntil, runDemo, type RunningDemo, withDemo } from "./support.ts";
+import { readUntil, runDemo, type RunningDemo, withDemo, withDemoIn } from "./support.ts";
 
 const json = { "Content-Type": "application/json" };
 
@@ -185,8 +185,49 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }));
 }
 
+test("the temporary file is there while it runs, and goes when the terminal is closed", () =>
+  withDemo(async (demo) => {
+    const [folder] = [...Deno.readDirSync(demo.folder)].map(({ name }) => name);
+    assertMatch(folder ?? "", /^tidemark_demo_/);
+    assert(Deno.statSync(`${demo.folder}/${folder}/events.db`).isFile);
+    await demo.stop("SIGHUP");
+    assertEquals([...Deno.readDirSync(demo.folder)], []);
+  }));
+
+test("a demo that cannot listen says why, and leaves no file behind", async () => {
+  const { code, text } = await runDemo(["--hostname", "192.0.2.1", "--port", "0"]);
+  assertEquals(code, 1);
+  assertMatch(text, /^Cannot start: /);
+});
+
+test("over a file that stays, the next process resumes the clients of the one before", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const args = ["--port", "0", "--journal", `sqlite:${folder}/events.db`];
+    let cursor = "";
+    await withDemoIn(folder, async (demo) => {
+      const said = await readUntil(await fetch(`${demo.url}/events`), /id: \S+\n[^]*id: \S+\n/);
+      cursor = /^id: (\S+)$/m.exec(said)?.[1] ?? "";
+    }, args);
+    await withDemoIn(folder, async (demo) => {
+      const headers = { "Last-Event-ID": cursor };
+      const said = await readUntil(await fetch(`${demo.url}/events`, { headers }), /\nid: \S+\n/);
+      assertStringIncludes(said, '"verdict":"resumed"');
+      const [epoch, offset] = cursor.split(":");
+      assertStringIncludes(said, `\nid: ${epoch}:${Number(offset) + 1}\n`);
+    }, args);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 test("arguments that make no sense are refused with the usage", async () => {
-  for (const args of [["--prot", "1"], ["--port", "x"], ["--port", "65536"], ["here"]]) {
+  for (
+    const args of [["--prot", "1"], ["--port", "x"], ["--port", "65536"], ["here"], [
+      "--journal",
+      "disk",
+    ], ["--journal", "sqlite:"]]
+  ) {
     const { code, text } = await runDemo(args);
     assertEquals(code, 2, args.join(" "));
     assertStringIncludes(text, "Usage:");

@@ -17,10 +17,11 @@ const START_MS = 30_000;
 const STOP_MS = 8_000;
 
 /** No more than the demo needs: what else it tried would fail here. */
-const PERMISSIONS = [
+const permissions = (folder: string): string[] => [
   "--no-prompt",
   "--allow-net",
-  "--allow-read=examples/demo/page,.cache/browser",
+  `--allow-read=examples/demo/page,.cache/browser,${folder}`,
+  `--allow-write=${folder}`,
   "--allow-sys=cpus,loadavg,systemMemoryInfo",
 ];
 
@@ -52,6 +53,8 @@ async function bundleLibrary(): Promise<void> {
 export interface RunningDemo {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
+  /** Where it makes its temporary files. It must have removed them when it ends. */
+  readonly folder: string;
   /** What it has printed so far, on both outputs. */
   output(): string;
   /** Ends it by a signal. A second call joins the first. */
@@ -65,22 +68,52 @@ export interface RunningDemo {
  * @returns Its exit code and what it printed.
  */
 export async function runDemo(args: readonly string[]): Promise<{ code: number; text: string }> {
-  const { code, stdout, stderr } = await command(args).output();
-  const decoder = new TextDecoder();
-  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+  return await inFolder(async (folder) => {
+    const { code, stdout, stderr } = await command(args, folder).output();
+    const decoder = new TextDecoder();
+    return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+  });
+}
+
+/** Gives the demo a folder for its temporary files, where none may be left behind. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const result = await work(folder);
+    const left = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    if (left.length > 0) throw new Error(`The demo has left behind: ${left.join(", ")}`);
+    return result;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
 
 /**
- * Starts the demo, and stops it after the work.
+ * Starts the demo, and stops it after the work. It must leave nothing behind.
  *
  * @param work What to do with it.
  * @param args Its arguments; any free port by default.
  */
-export async function withDemo(
+export function withDemo(
   work: (demo: RunningDemo) => Promise<void>,
   args: readonly string[] = ["--port", "0"],
 ): Promise<void> {
-  const child = command(args).spawn();
+  return inFolder((folder) => withDemoIn(folder, work, args));
+}
+
+/**
+ * Starts the demo in a folder that outlasts it, and stops it after the work.
+ *
+ * @param folder Where it may write.
+ * @param work What to do with it.
+ * @param args Its arguments.
+ */
+export async function withDemoIn(
+  folder: string,
+  work: (demo: RunningDemo) => Promise<void>,
+  args: readonly string[],
+): Promise<void> {
+  const child = command(args, folder).spawn();
   let output = "";
   const pump = async (stream: Deno.ChildProcess["stdout"]): Promise<void> => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
@@ -93,7 +126,7 @@ export async function withDemo(
       what: "the demo's address",
       timeoutMs: START_MS,
     });
-    await work({ url, output: () => output, stop });
+    await work({ url, folder, output: () => output, stop });
   } catch (error) {
     if (error instanceof Error) error.message += `\n[the demo printed]\n${output}`;
     throw error;
@@ -119,10 +152,11 @@ export async function readUntil(response: Response | undefined, pattern: RegExp)
   throw new Error(`The stream has ended without ${pattern}:\n${text}`);
 }
 
-function command(args: readonly string[]): Deno.Command {
+function command(args: readonly string[], folder: string): Deno.Command {
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", ...PERMISSIONS, "examples/demo/main.ts", ...args],
+    args: ["run", "--no-check", ...permissions(folder), "examples/demo/main.ts", ...args],
     cwd: ROOT,
+    env: { TMPDIR: folder },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -17,7 +17,7 @@ const PATIENCE_MS = 60_000;
  * @typedef {{ sums: Sums, burst: Sums, hellos: number }} Books
  * @typedef {{ button: HTMLElement, startedAt: number, ms: number, before: Books,
  *   answer: () => string | null }} Experiment
- * @typedef {{ hellos: number, verdict: string, epoch: string }} Settled
+ * @typedef {{ hellos: number, verdict: string, epoch: string, hub: number }} Settled
  */
 
 export class Experiments {
@@ -174,16 +174,20 @@ export class Experiments {
   }
 
   async restart() {
-    let epoch = "";
+    const [old = ""] = this.stream.cursor.split(":");
+    let hub = Infinity;
     const experiment = this.begin("restart", 3000, (before) => {
-      const settled = this.settled();
-      if (epoch === "" || settled.epoch !== epoch) return null;
-      const { missed } = difference(this.books().sums, before.sums);
-      return `New hub: ${settled.verdict}. The epoch is ${shortCursor(epoch)}, ` +
-        `${count(missed)} missed before we were back.`;
+      const { hellos, verdict, epoch, ...settled } = this.settled();
+      if (hellos <= before.hellos || settled.hub < hub) return null;
+      const { replayed, missed } = difference(this.books().sums, before.sums);
+      const stayed = epoch === old ? "the epoch is still" : "a new epoch,";
+      return `Restarted: ${verdict}, ${stayed} ${shortCursor(epoch)} ${
+        count(replayed)
+      } replayed, ` +
+        `${count(missed)} missed.`;
     });
     const reply = await post("/restart", {});
-    if (reply.ok) epoch = reply.body.epoch;
+    if (reply.ok) hub = reply.body.hub;
     else this.finish(experiment, `No restart: ${reply.error}.`);
   }
 }

@@ -34,7 +34,7 @@ const ledger = new Ledger(TOPICS, kept?.rows);
 const connections = [];
 const seen = { hellos: 0, keepalives: 0, slow: 0, shutdown: 0, lags: 0, lagged: 0 };
 /** The connection on which the noted claim came, and the last one whose claim was settled. */
-let claimed = { hellos: 0, verdict: "", epoch: "" };
+let claimed = { hellos: 0, verdict: "", epoch: "", hub: 0 };
 let settled = claimed;
 /** Why the hub has reset the connection; "" when it has not. */
 let reset = "";
@@ -195,8 +195,8 @@ function settle(cursor) {
 }
 
 /**
- * @param {import("./ledger.js").Claim & { at: number, floor: number, clients: number,
- *   queued: number, tags: import("./view.js").Tag[] }} status
+ * @param {import("./ledger.js").Claim & { at: number, hub: number, store: string, floor: number,
+ *   clients: number, queued: number, tags: import("./view.js").Tag[] }} status
  */
 function showStatus(status) {
   const connection = connections[0];
@@ -204,11 +204,14 @@ function showStatus(status) {
     hellos: seen.hellos,
     verdict: connection?.verdict ?? "",
     epoch: connection?.epoch ?? "",
+    hub: status.hub,
   };
   ledger.note(status);
   settle(stream.cursor);
   const head = status.cursor.slice(17);
   write("ring", status.floor === 0 ? "nothing yet" : `${status.floor} … ${head}`);
+  write("store", status.store);
+  if (status.store === "none") sayWithoutJournal();
   write("hub-note", `Streams open: ${status.clients}. Frames waiting: ${count(status.queued)}.`);
   showTags(status.tags, status.at, tag);
   const now = new Map(status.tags.map((one) => [one.tag, one.connections]));
@@ -217,6 +220,12 @@ function showStatus(status) {
     log(open > 0 ? `${name} is here.` : `${name} has left.`);
   }
   present = now;
+}
+
+/** What the buttons show where nothing is kept but the newest events in the hub's own memory. */
+function sayWithoutJournal() {
+  write("burst-what", "500 events. While offline that is more than one reply carries: gap_budget.");
+  write("re-what", "A new hub, an empty ring: epoch_changed for every tab, a few events missed.");
 }
 
 const rate = { count: 0, replayed: false, since: performance.now() };

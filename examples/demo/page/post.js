@@ -4,7 +4,8 @@
  *
  * @param {string} url
  * @param {object} body
- * @returns {Promise<{ ok: true, body: { n: number, epoch: string } } | { ok: false, error: string }>}
+ * @returns {Promise<{ ok: true, body: { n: number, epoch: string, hub: number } } |
+ *   { ok: false, error: string }>}
  */
 export async function post(url, body) {
   try {
