@@ -10,7 +10,7 @@ import { checkEvent, checkSize } from "../hub/event.ts";
 import { readOptions } from "../hub/options.ts";
 import { Roster } from "../hub/roster.ts";
 import { RosterHub } from "../hub/roster_hub.ts";
-import type { Journal, JournalEvent } from "../journal/journal.ts";
+import type { Appended, Journal, JournalEvent } from "../journal/journal.ts";
 import { MAX_OFFSET } from "../wire/timing.ts";
 import { checkedText, errorForLog, utf8Length } from "../wire/text.ts";
 import { Tailer } from "./tailer.ts";
@@ -42,9 +42,12 @@ import type { JournaledEvent, JournaledHub, JournaledHubOptions } from "./types.
  * ```
  */
 export async function openHub(options: JournaledHubOptions): Promise<JournaledHub> {
-  const { journal } = options;
-  if (journal === undefined || journal === null) {
-    throw new ConfigError("journal", "there is none; createHub makes a hub without one");
+  const journal = options?.journal;
+  if (typeof journal?.window !== "function") {
+    throw new ConfigError(
+      "journal",
+      "it is no open journal: await what opens one; createHub makes a hub without",
+    );
   }
   const roster = new Roster(readOptions(options, { journaled: true }));
   const window = await journal.window();
@@ -58,11 +61,17 @@ export async function openHub(options: JournaledHubOptions): Promise<JournaledHu
   return new TailedHub(roster, journal, tailer);
 }
 
+/** How often a shutdown looks, a millisecond apart, whether the pod's last events have come back. */
+const LAST_LOOKS = 25;
+
 class TailedHub extends RosterHub implements JournaledHub {
   readonly #journal: Journal;
   readonly #tailer: Tailer;
   #warned = false;
   #failing = false;
+  /** The newest offset that this pod has stored. */
+  #stored = 0;
+  #stopping: Promise<void> | null = null;
 
   constructor(roster: Roster, journal: Journal, tailer: Tailer) {
     super(roster);
@@ -81,14 +90,14 @@ class TailedHub extends RosterHub implements JournaledHub {
       return 0;
     }
     const checked = this.#check(event);
-    if (this.roster.stopping) return 0;
-    const stored = this.#journal.append({ ...checked, at: settings.clock.now() });
+    if (this.roster.stopping || this.#stopping !== null) return 0;
+    const stored = this.#append({ ...checked, at: settings.clock.now() });
     if (event.ack === false) {
-      stored.then(() => this.#failing = false, (error) => this.#failed(error));
+      stored.then((appended) => this.#noteStored(appended), (error) => this.#failed(error));
       return 0;
     }
     try {
-      return (await stored).offset;
+      return this.#noteStored(await stored);
     } catch (error) {
       metrics.appendFailed();
       throw error;
@@ -96,8 +105,35 @@ class TailedHub extends RosterHub implements JournaledHub {
   }
 
   override async shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    this.#tailer.stop();
+    this.#stopping ??= this.#deliverRest();
+    await this.#stopping;
     await super.shutdown(options);
+  }
+
+  /**
+   * What this pod has just stored is about to come back to it: its own clients get it before their
+   * goodbye. It is a moment, not a promise: whoever misses it resumes from the journal.
+   */
+  async #deliverRest(): Promise<void> {
+    for (let look = 0; look < LAST_LOOKS && this.roster.log.head < this.#stored; look++) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 1));
+    }
+    this.#tailer.stop();
+  }
+
+  /** A journal of somebody else's may throw where it should reject. */
+  #append(event: JournalEvent): Promise<Appended> {
+    try {
+      return this.#journal.append(event);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #noteStored({ offset }: Appended): number {
+    this.#failing = false;
+    this.#stored = Math.max(this.#stored, offset);
+    return offset;
   }
 
   #check(event: JournaledEvent): Omit<JournalEvent, "at"> {

@@ -74,6 +74,11 @@ export class CatchUp {
     return this.#hole === "asked" || this.#pages?.look().kind === "wait";
   }
 
+  /** How many histories wait to be given. */
+  get histories(): number {
+    return this.#histories.length;
+  }
+
   /**
    * Gives a topic's history first.
    *

@@ -144,6 +144,11 @@ export class Feed {
     this.#catchUp.settled = this.#source.log.head - owed;
   }
 
+  /** How many histories wait to be given. */
+  get histories(): number {
+    return this.#catchUp.histories;
+  }
+
   /**
    * Gives a topic's history: after what is queued, before whatever is published from now on.
    *

@@ -51,14 +51,21 @@ export async function subscribe(
 ): Promise<Subscription | null> {
   checkTopic(topic);
   const request = checkHistory(options.history);
+  const after = options.after ?? "";
+  if (typeof after !== "string") throw new TypeError("Cannot use after: it must be a cursor");
   const connection = roster.find(id);
   if (connection === undefined || !connection.open) return null;
+  if (connection.feed.histories >= MAX_TOPICS) {
+    throw new TopicError(
+      `${MAX_TOPICS} histories wait on the connection already, which is the most`,
+    );
+  }
+  const events = options.recall?.();
   const upTo = join(roster, connection, topic);
-  if (options.recall !== undefined) {
-    recall(roster, connection, topic, options.recall());
+  if (events !== undefined) {
+    recall(roster, connection, topic, events);
     return { verdict: "fresh", head: upTo };
   }
-  const after = options.after ?? "";
   if (request === undefined && after === "") return { verdict: "fresh", head: upTo };
 
   const history = new History(topic);
@@ -262,6 +269,12 @@ async function bisect(
  */
 export function checkHistory(request: HistoryRequest | undefined): HistoryRequest | undefined {
   if (request === undefined || request === true) return request;
+  if (
+    typeof request !== "object" || request === null ||
+    ("last" in request) === ("sinceMs" in request)
+  ) {
+    throw new TypeError("Cannot use history: it must be true, { last: n } or { sinceMs: n }");
+  }
   const [name, value] = "last" in request
     ? ["history.last", request.last]
     : ["history.sinceMs", request.sinceMs];

@@ -146,6 +146,9 @@ export function readOptions(
   options: HubOptions,
   { journaled }: OptionContext = { journaled: false },
 ): HubSettings {
+  if (!journaled && "journal" in options) {
+    throw new ConfigError("journal", "createHub has no use for one; openHub makes a hub over it");
+  }
   const replay = options.replay ?? {};
   const maxEvents = whole("replay.maxEvents", replay.maxEvents, 0) ??
     (journaled ? JOURNALED_MAX_EVENTS : 0);

@@ -1,7 +1,13 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { openHub } from "../../../src/cluster/open_hub.ts";
 import type { JournaledHub, JournaledHubOptions } from "../../../src/cluster/types.ts";
-import { ConfigError, FrameTooLargeError, InvalidUtf8Error } from "../../../src/errors.ts";
+import {
+  ConfigError,
+  FrameTooLargeError,
+  InvalidUtf8Error,
+  TopicError,
+} from "../../../src/errors.ts";
+import { createHub } from "../../../src/hub/hub.ts";
 import { createMemoryStore } from "../../../src/journal/memory.ts";
 import { type Frame, readFrames } from "../../../src/testing/frames.ts";
 import { eventually } from "../../support/poll.ts";
@@ -206,3 +212,49 @@ test("what may not be sent is refused before it is stored", async () => {
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
+
+test("what was published before a shutdown is delivered before the goodbye", async () => {
+  const hub = await pod({ journal: createMemoryStore().open() });
+  const { body } = hub.serve(ask());
+  await readFrames(body, 2);
+  for (let i = 1; i <= 10; i++) await hub.publish({ data: String(i) });
+  const stopped = hub.shutdown();
+  const frames = await readFrames(body, 11);
+  assertEquals(frames.slice(0, 10).map(({ data }) => Number(data)), range(1, 10));
+  assertEquals(frames[10]?.event, "sse:reset");
+  await stopped;
+});
+
+test("what is no journal, and a journal where there is no use for one, are refused by name", async () => {
+  const journal = createMemoryStore().open();
+  await assertRejects(() => openHub({ journal: Promise.resolve(journal) } as never), ConfigError);
+  assertThrows(() => createHub({ journal } as never), ConfigError, "openHub");
+  await journal.close();
+});
+
+test("a subscription of strange shape is refused before the topic is subscribed", async () => {
+  const hub = await pod({ journal: createMemoryStore().open() });
+  const { body } = hub.serve(ask(), { topics: ["b"] });
+  const { connection } = JSON.parse((await readFrames(body, 2))[1]?.data ?? "{}");
+  const strange = [{ after: 5 }, { history: false }, { history: { last: 1, sinceMs: 1 } }];
+  for (const options of strange) {
+    await assertRejects(() => hub.subscribe(connection, "a", options as never), TypeError);
+  }
+  assertEquals(hub.unsubscribe(connection, "a"), false);
+  await body?.cancel();
+  await hub.shutdown();
+});
+
+test("a reader that stops does not pile up histories", async () => {
+  const hub = await pod({ journal: createMemoryStore().open() });
+  await hub.publish({ topic: "a", data: "x".repeat(100_000) });
+  await ingested(hub, 1);
+  const { body } = hub.serve(ask(), { topics: ["b"] });
+  const { connection } = JSON.parse((await readFrames(body, 2))[1]?.data ?? "{}");
+  const refused = await assertRejects(async () => {
+    for (let i = 0; i < 2000; i++) await hub.subscribe(connection, "a", { history: true });
+  }, TopicError);
+  assert(refused.message.includes("256"));
+  await body?.cancel();
+  await hub.shutdown();
+});
