@@ -39,11 +39,12 @@ export interface Store {
 /** The stores by name; `null` where a program is missing. */
 export const STORES: Readonly<Record<string, () => Promise<Store | null>>> = {
   memory: () => {
-    const journal = createMemoryJournal();
-    const kept: Load[] = [];
+    // Bounded, both: they store millions of events a second.
+    const journal = createMemoryJournal({ retention: { maxEntries: 200_000 } });
+    let kept: readonly Load[] = [];
     return Promise.resolve({
       journal,
-      bare: (events) => Promise.resolve(kept.push(...events)),
+      bare: (events) => Promise.resolve(kept = [...events, ...kept.slice(0, 1000)]),
       stop: () => journal.close(),
     });
   },
@@ -57,17 +58,22 @@ export const STORES: Readonly<Record<string, () => Promise<Store | null>>> = {
     other.exec("PRAGMA locking_mode = EXCLUSIVE");
     other.exec("PRAGMA journal_mode = WAL");
     other.exec("PRAGMA synchronous = FULL");
-    other.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, topic TEXT, at INTEGER, data TEXT)");
-    other.exec("CREATE INDEX by_topic ON entry (topic, id)");
+    other.exec(
+      "CREATE TABLE entry (offset INTEGER PRIMARY KEY, topic TEXT, name TEXT, at INTEGER, data TEXT, id TEXT)",
+    );
+    other.exec("CREATE INDEX by_topic ON entry (topic, offset)");
+    other.exec("CREATE UNIQUE INDEX by_id ON entry (id) WHERE id IS NOT NULL");
     other.exec("CREATE TABLE head (head INTEGER)");
     other.exec("INSERT INTO head VALUES (0)");
-    const insert = other.prepare("INSERT INTO entry (topic, at, data) VALUES (?, ?, ?)");
+    const insert = other.prepare(
+      "INSERT INTO entry (topic, name, at, data, id) VALUES (?, ?, ?, ?, ?)",
+    );
     const move = other.prepare("UPDATE head SET head = head + ?");
     return {
       journal,
       bare(events) {
         other.exec("BEGIN IMMEDIATE");
-        for (const { topic, data } of events) insert.run(topic, Date.now(), data);
+        for (const { topic, data } of events) insert.run(topic, "load", Date.now(), data, null);
         move.run(events.length);
         other.exec("COMMIT");
         return Promise.resolve();
