@@ -10,9 +10,9 @@ import { checkEvent, checkSize } from "../hub/event.ts";
 import { readOptions } from "../hub/options.ts";
 import { Roster } from "../hub/roster.ts";
 import { RosterHub } from "../hub/roster_hub.ts";
+import { eventBytes } from "../journal/event_bytes.ts";
 import type { Appended, Journal, JournalEvent } from "../journal/journal.ts";
-import { MAX_OFFSET } from "../wire/timing.ts";
-import { checkedText, errorForLog, utf8Length } from "../wire/text.ts";
+import { checkedText, errorForLog } from "../wire/text.ts";
 import { Tailer } from "./tailer.ts";
 import type { JournaledEvent, JournaledHub, JournaledHubOptions } from "./types.ts";
 
@@ -90,7 +90,7 @@ class TailedHub extends RosterHub implements JournaledHub {
       return 0;
     }
     const checked = this.#check(event);
-    if (this.roster.stopping || this.#stopping !== null) return 0;
+    if (this.#stopping !== null) return 0;
     const stored = this.#append({ ...checked, at: settings.clock.now() });
     if (event.ack === false) {
       stored.then((appended) => this.#noteStored(appended), (error) => this.#failed(error));
@@ -141,11 +141,9 @@ class TailedHub extends RosterHub implements JournaledHub {
     const text = checkedText(data);
     checkSize(name, text);
     const { maxBytes } = this.#journal;
-    if (maxBytes < MAX_OFFSET) {
-      const size = utf8Length(topic) + utf8Length(name) + utf8Length(text);
-      if (size > maxBytes) {
-        throw new JournalError("too_large", `the event is ${size} bytes, the most is ${maxBytes}`);
-      }
+    const size = maxBytes === Infinity ? 0 : eventBytes({ topic, name, data: text });
+    if (size > maxBytes) {
+      throw new JournalError("too_large", `the event is ${size} bytes, the most is ${maxBytes}`);
     }
     return { topic, name, data: text, ...(event.id !== undefined && { id: event.id }) };
   }

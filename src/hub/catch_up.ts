@@ -17,7 +17,7 @@ import type { EventLog } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { Pages } from "./pages.ts";
 import type { Frame } from "./ring.ts";
-import { receives, topicNames, type Topics } from "./topics.ts";
+import { journalTopics, receives, type Topics } from "./topics.ts";
 
 /** What is caught up on, and who counts it. */
 export interface CatchUpSource {
@@ -200,8 +200,7 @@ export class CatchUp {
   }
 
   #read(backlog: Backlog, upTo: number): Pages {
-    const topics = this.#topics === null ? null : ["", ...topicNames(this.#topics)];
-    const range = { after: this.#from, upTo, topics };
+    const range = { after: this.#from, upTo, topics: journalTopics(this.#topics) };
     return new Pages(backlog, this.#source.log.epoch, range, this.#wake);
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Backlog } from "./backlog.ts";
 import type { EventLog } from "./log.ts";
-import { topicNames, type Topics } from "./topics.ts";
+import { journalTopics, type Topics } from "./topics.ts";
 
 /** How often it is counted anew because more was trimmed away meanwhile. */
 const ATTEMPTS = 3;
@@ -54,7 +54,7 @@ async function inJournal(
   first: number,
   owed: () => number,
 ): Promise<Hole> {
-  const names = topics === null ? null : ["", ...topicNames(topics)];
+  const names = journalTopics(topics);
   let floor = first;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const then = owed();

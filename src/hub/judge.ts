@@ -10,7 +10,7 @@ import type { Backlog } from "./backlog.ts";
 import type { Feed } from "./feed.ts";
 import type { EventLog } from "./log.ts";
 import type { HubSettings } from "./options.ts";
-import { topicNames, type Topics } from "./topics.ts";
+import { journalTopics, type Topics } from "./topics.ts";
 import { judge, type Judgement } from "./verdict.ts";
 
 /** By what cursors are judged. */
@@ -43,7 +43,7 @@ export interface Scope {
  */
 export function scopeOf(log: EventLog, topics: Topics, feed: Pick<Feed, "owed">): Scope {
   return {
-    topics: topics === null ? null : ["", ...topicNames(topics)],
+    topics: journalTopics(topics),
     evicted: () => log.evictedFor(topics),
     count: (offset, enough) => log.count(offset, topics, enough),
     follow() {

@@ -22,8 +22,6 @@ import type { HistoryRequest, RecalledEvent, SubscribeOptions, Subscription } fr
 /** The past of a topic, as it stood when the topic was subscribed. */
 interface Past {
   readonly topic: string;
-  /** The newest offset that belongs to it. */
-  readonly upTo: number;
   /** Up to here it is read from the journal; 0 where there is none. */
   readonly behind: number;
   /** What stands after that: references, for the ring may go on without. */
@@ -165,7 +163,7 @@ function recall(
 function pastOf({ log, backlog }: Court, topic: string, upTo: number): Past {
   const behind = backlog === null ? 0 : Math.min(log.evictedOf(topic), upTo);
   const frames = log.ofTopic(topic).filter(({ offset }) => offset > behind && offset <= upTo);
-  return { topic, upTo, behind, frames };
+  return { topic, behind, frames };
 }
 
 /** Begins a history: from a cursor, or as much as was asked for. */

@@ -6,6 +6,7 @@
 import type { JournalEntry } from "../journal/journal.ts";
 import { formatCursor } from "../wire/cursor.ts";
 import { encodeFrame, encodeIdOnly } from "../wire/frame.ts";
+import { toHex } from "../wire/hex.ts";
 import { Parser } from "../wire/parser.ts";
 import { type CheckedEvent, checkEvent } from "./event.ts";
 import { EvictedOffsets } from "./evicted.ts";
@@ -247,6 +248,5 @@ export class EventLog {
  * @returns Twice as many lowercase hex characters.
  */
 export function randomHex(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return toHex(crypto.getRandomValues(new Uint8Array(bytes)));
 }

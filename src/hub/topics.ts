@@ -35,6 +35,16 @@ export function topicNames(topics: Topics): readonly string[] {
 }
 
 /**
+ * The names by which a journal is asked for what is received.
+ *
+ * @param topics The topics.
+ * @returns Exactly these, the broadcasts' `""` included; `null` for everything.
+ */
+export function journalTopics(topics: Topics): readonly string[] | null {
+  return topics === null ? null : ["", ...topics.keys()];
+}
+
+/**
  * Whether an event is received.
  *
  * @param topics What is listened to.

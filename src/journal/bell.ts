@@ -25,7 +25,7 @@ export class Bell {
   /**
    * Waits for the next ring, or for some time.
    *
-   * @param ms The longest wait in milliseconds.
+   * @param ms The longest wait in milliseconds; with `Infinity` no timer is set.
    * @param signal Ends the waiting early.
    * @returns Settles, never rejects.
    */
@@ -38,7 +38,7 @@ export class Bell {
         signal.removeEventListener("abort", wake);
         resolve();
       };
-      const timer = setTimeout(wake, ms);
+      const timer = ms === Infinity ? undefined : setTimeout(wake, ms);
       this.#waiting.add(wake);
       signal.addEventListener("abort", wake);
     });

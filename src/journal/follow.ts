@@ -20,6 +20,7 @@ const LOOK_MS = 1000;
  * @param journal What is read.
  * @param bell Rings after each append.
  * @param options From where, and until when.
+ * @param lookMs How often it looks when nothing rings, in milliseconds; `Infinity` for never.
  * @returns The batches.
  * @throws What {@linkcode Journal.tail} throws.
  */
@@ -27,6 +28,7 @@ export async function* follow(
   journal: Pick<Journal, "read">,
   bell: Bell,
   { epoch, after, signal }: TailOptions,
+  lookMs: number = LOOK_MS,
 ): AsyncGenerator<readonly JournalEntry[], void, undefined> {
   let position = after;
   while (!signal.aborted) {
@@ -39,7 +41,7 @@ export async function* follow(
     position = page.through;
     if (page.entries.length > 0) yield page.entries;
     // Unless it rang while the page was read.
-    else if (!leadsOn && bell.rings === rings) await bell.wait(LOOK_MS, signal);
+    else if (!leadsOn && bell.rings === rings) await bell.wait(lookMs, signal);
   }
 }
 

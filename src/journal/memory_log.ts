@@ -5,6 +5,7 @@
  */
 import { Bell } from "./bell.ts";
 import { newEpoch } from "./epoch.ts";
+import { eventBytes } from "./event_bytes.ts";
 import type {
   Appended,
   JournalEntry,
@@ -19,8 +20,6 @@ import type { Retention } from "./retention.ts";
 
 /** How many ids are remembered: a repetition comes soon, if it comes at all. */
 const MAX_IDS = 65_536;
-
-const encoder = new TextEncoder();
 
 /** Entries with an index by topic: pages and counts are found by bisection, not by a scan. */
 export class MemoryLog {
@@ -51,7 +50,7 @@ export class MemoryLog {
     // What came while nobody counted.
     this.#bytes = 0;
     for (const held of this.#all.after(0)) {
-      held.bytes = sizeOf(held.entry);
+      held.bytes = eventBytes(held.entry);
       this.#bytes += held.bytes;
     }
   }
@@ -68,7 +67,7 @@ export class MemoryLog {
     const known = id === undefined ? undefined : this.#ids.get(id);
     if (known !== undefined) return known;
     const offset = this.#head + 1;
-    const bytes = this.#counted ? sizeOf(event) : 0;
+    const bytes = this.#counted ? eventBytes(event) : 0;
     const held = { entry: { offset, topic, name, data, at }, bytes, born: performance.now() };
     this.#head = offset;
     this.#bytes += bytes;
@@ -176,10 +175,6 @@ export class MemoryLog {
     run?.shift();
     if (run?.length === 0) this.#topics.delete(topic);
   }
-}
-
-function sizeOf({ topic, name, data }: JournalEvent): number {
-  return encoder.encode(topic + name + data).length;
 }
 
 function countIn(runs: readonly Run[], after: number, upTo: number, enough = Infinity): number {

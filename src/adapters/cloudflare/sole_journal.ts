@@ -27,7 +27,7 @@ export class SoleJournal implements Journal {
   readonly maxBytes: number;
   readonly sole = true;
   readonly #journal: Journal;
-  readonly #bell = new PatientBell();
+  readonly #bell = new Bell();
 
   /** @param journal The journal. */
   constructor(journal: Journal) {
@@ -52,7 +52,7 @@ export class SoleJournal implements Journal {
   }
 
   tail(options: TailOptions): AsyncIterable<readonly JournalEntry[]> {
-    return follow(this, this.#bell, options);
+    return follow(this, this.#bell, options, Infinity);
   }
 
   rotate(from: string): Promise<string> {
@@ -66,30 +66,5 @@ export class SoleJournal implements Journal {
   /** After a failure too: what is not known to be stored may be. */
   #ringAfter<T>(change: Promise<T>): Promise<T> {
     return change.finally(() => this.#bell.ring());
-  }
-}
-
-/** A bell for whoever waits however long it takes. */
-class PatientBell extends Bell {
-  #waiting = new Set<() => void>();
-
-  override ring(): void {
-    super.ring();
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const wake of waiting) wake();
-  }
-
-  override wait(_ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#waiting.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      signal.addEventListener("abort", wake);
-    });
   }
 }

@@ -10,9 +10,11 @@
  * @module
  */
 import { JournalError } from "../../errors/journal.ts";
+import { toHex } from "../../wire/hex.ts";
 import { isRefusal, type JetStreamApi, JS_ERROR } from "./api.ts";
 import type { StreamConfig } from "./config.ts";
 import type { NatsClient } from "./connection.ts";
+import { elapse } from "./elapse.ts";
 import { OwnStream } from "./own_stream.ts";
 
 /** The version of the store. */
@@ -178,10 +180,5 @@ function readValue(base64: string): Omit<Generation, "revision"> {
 }
 
 function newGeneration(): string {
-  const random = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function elapse(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return toHex(crypto.getRandomValues(new Uint8Array(16)));
 }

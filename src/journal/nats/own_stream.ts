@@ -9,6 +9,7 @@
 import { JournalError } from "../../errors/journal.ts";
 import { isRefusal, type JetStreamApi, JS_ERROR } from "./api.ts";
 import type { StreamConfig } from "./config.ts";
+import { elapse } from "./elapse.ts";
 
 /** What JetStream tells of a stream. */
 export interface StreamInfo {
@@ -111,8 +112,4 @@ export class OwnStream {
     throw refused ??
       new JournalError("unavailable", `the stream ${name} was deleted as soon as it was made`);
   }
-}
-
-function elapse(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { toHex } from "../../wire/hex.ts";
 import type { JournalWindow } from "../journal.ts";
+import { elapse } from "./elapse.ts";
 import type { Generation, GenerationKey } from "./generation.ts";
 import type { JournalStream, StreamState } from "./stream.ts";
 
@@ -138,7 +140,7 @@ export class Sequence {
     // A doubt that came meanwhile counts: this may already be what it was about.
     let lost = await this.#isLost(sight, memory, this.#suspect);
     for (let times = 0; lost && sight.replicas > 1 && times < CONFIRMATIONS; times++) {
-      await new Promise<void>((resolve) => setTimeout(resolve, CONFIRM_MS));
+      await elapse(CONFIRM_MS);
       sight = await this.#ask();
       lost = await this.#isLost(sight, memory, true);
     }
@@ -214,8 +216,7 @@ export class Sequence {
     const from = `${this.#name}\n${created}\n${generation}`;
     if (this.#hashed.from === from) return this.#hashed.epoch;
     const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(from));
-    const bytes = Array.from(new Uint8Array(hash, 0, 8));
-    const epoch = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const epoch = toHex(new Uint8Array(hash, 0, 8));
     this.#hashed = { from, epoch };
     return epoch;
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { JournalError } from "../../errors/journal.ts";
+import { toHex } from "../../wire/hex.ts";
 import type { RedisConnection } from "./client.ts";
 import { asJournalError, isUnknownScript } from "./faults.ts";
 
@@ -26,8 +27,7 @@ export interface Script {
  */
 export async function nameScript(text: string): Promise<Script> {
   const hash = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(text));
-  const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
-  return { text, sha: bytes.join("") };
+  return { text, sha: toHex(new Uint8Array(hash)) };
 }
 
 /** A connection on which scripts are run. */

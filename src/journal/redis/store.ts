@@ -5,6 +5,7 @@
  */
 import { JournalError } from "../../errors/journal.ts";
 import { newEpoch } from "../epoch.ts";
+import { eventBytes } from "../event_bytes.ts";
 import { follow } from "../follow.ts";
 import type {
   Appended,
@@ -113,7 +114,7 @@ export class RedisJournal implements Journal {
     const { topic, name, data } = event;
     // No character of UTF-16 has more than three bytes.
     if (3 * (topic.length + name.length + data.length) > this.maxBytes) {
-      const bytes = new TextEncoder().encode(topic + name + data).length;
+      const bytes = eventBytes(event);
       if (bytes > this.maxBytes) {
         const reason = `the event has ${bytes} bytes, it may have ${this.maxBytes}`;
         throw new JournalError("too_large", reason);

@@ -5,6 +5,7 @@
  */
 import { JournalError } from "../../errors/journal.ts";
 import { Bell } from "../bell.ts";
+import { eventBytes } from "../event_bytes.ts";
 import { follow } from "../follow.ts";
 import type {
   Appended,
@@ -19,7 +20,7 @@ import type {
 } from "../journal.ts";
 import type { Retention } from "../retention.ts";
 import { asAppendError, asJournalError } from "./faults.ts";
-import { eventBytes, SqlLog, type Stored } from "./log.ts";
+import { SqlLog, type Stored } from "./log.ts";
 import { CommitError, type SqlStore } from "./store.ts";
 import { startTrimming } from "./trimming.ts";
 import { soon } from "./turn.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 import { JournalError } from "../../errors/journal.ts";
+import { eventBytes } from "../event_bytes.ts";
 import type {
   Appended,
   JournalEvent,
@@ -26,7 +27,7 @@ import {
   readMeta,
 } from "./schema.ts";
 import type { SqlStore } from "./store.ts";
-import { toColumn, utf8Length } from "./text.ts";
+import { toColumn } from "./text.ts";
 
 /** The least number of rows that one step of trimming deletes, when there are so many to delete. */
 const TRIM_ROWS = 64;
@@ -242,11 +243,6 @@ export class SqlLog {
     this.#store.run("DELETE FROM tidemark_entries WHERE offset < ?", end);
     return end < floor;
   }
-}
-
-/** The bytes of an event that count against the bounds. */
-export function eventBytes({ topic, name, data }: JournalEvent): number {
-  return utf8Length(topic) + utf8Length(name) + utf8Length(data);
 }
 
 function present(meta: Meta | undefined): Meta {

@@ -34,20 +34,3 @@ export function fromColumn(row: SqlRow, column: string): string {
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) return decoder.decode(value);
   throw new JournalError("damaged", `the ${column} of an entry is ${typeof value}`);
 }
-
-/**
- * Counts the bytes of a well-formed text without making them.
- *
- * @param text The text.
- * @returns Its length in UTF-8.
- */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // Four bytes of a pair are two for each half.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
-}
