@@ -11,6 +11,7 @@ import { BatchLedger, type Wrongs } from "../support/journal_ledger.ts";
 import { Lives } from "../support/journal_life.ts";
 import { Listener } from "../support/journal_listener.ts";
 import { eventually } from "../support/poll.ts";
+import { freePort } from "../support/port.ts";
 import { skipOrFail } from "../support/require.ts";
 import type { RuntimeName } from "../support/runtimes.ts";
 import { test } from "../support/test.ts";
@@ -34,7 +35,7 @@ test(
     const folder = await Deno.makeTempDir({ prefix: "tidemark-crash-" });
     const seed = runSeed();
     try {
-      await new Trial(`${folder}/journal.db`, seeded(seed)).run();
+      await new Trial(`${folder}/journal.db`, await freePort(), seeded(seed)).run();
     } catch (error) {
       throw new Error(`With the seed ${seed}`, { cause: error });
     } finally {
@@ -59,7 +60,7 @@ class Trial {
   /** Batches of this life that were acknowledged. */
   #acknowledged = 0;
 
-  constructor(path: string, random: Random) {
+  constructor(path: string, port: number, random: Random) {
     const options: FixtureOptions = {
       journal: `sqlite:${path}`,
       // Small, so that whoever was away reads from the file.
@@ -68,7 +69,7 @@ class Trial {
       keepaliveMs: 250,
       writeTimeoutMs: 5000,
     };
-    this.#lives = new Lives(options);
+    this.#lives = new Lives(options, port);
     this.#random = random;
   }
 

@@ -170,19 +170,29 @@ onRedis("appends keep their order when the server forgets its scripts", async (s
   await journal.close();
 });
 
+/** A journal of ten entries, all of which a tail has given, whose server is back at the first five. */
+async function followedBeyondACopy(server: RedisServer): Promise<{
+  readonly journal: Journal;
+  readonly epoch: string;
+  readonly tail: AsyncIterator<readonly JournalEntry[]>;
+}> {
+  const journal = await opened(server);
+  const { epoch } = await journal.window();
+  for (let n = 1; n <= 5; n++) await journal.append(makeEvent(n));
+  const copy = await server.snapshot("older.rdb");
+  for (let n = 6; n <= 10; n++) await journal.append(makeEvent(n));
+  const { signal } = new AbortController();
+  const tail = journal.tail({ epoch, after: 0, signal })[Symbol.asyncIterator]();
+  const batch = await tail.next();
+  assertEquals((batch.value ?? []).length, 10);
+  await server.restore(copy);
+  return { journal, epoch, tail };
+}
+
 onRedis(
   "a tail is told when an older copy was put back and appended to beyond where it stands",
   async (server) => {
-    const journal = await opened(server);
-    const { epoch } = await journal.window();
-    for (let n = 1; n <= 5; n++) await journal.append(makeEvent(n));
-    const copy = await server.snapshot("older.rdb");
-    for (let n = 6; n <= 10; n++) await journal.append(makeEvent(n));
-    const { signal } = new AbortController();
-    const tail = journal.tail({ epoch, after: 0, signal })[Symbol.asyncIterator]();
-    const batch = await tail.next();
-    assertEquals((batch.value ?? []).length, 10);
-    await server.restore(copy);
+    const { journal, epoch, tail } = await followedBeyondACopy(server);
     // Somebody who knows nothing of the lost entries.
     const fresh = await opened(server);
     for (let n = 11; n <= 20; n++) assertEquals((await fresh.append(makeEvent(n))).epoch, epoch);
@@ -198,15 +208,7 @@ onRedis(
 onRedis(
   "a tail that finds a lower head ends the epoch itself, before its numbers are given again",
   async (server) => {
-    const journal = await opened(server);
-    const { epoch } = await journal.window();
-    for (let n = 1; n <= 5; n++) await journal.append(makeEvent(n));
-    const copy = await server.snapshot("older.rdb");
-    for (let n = 6; n <= 10; n++) await journal.append(makeEvent(n));
-    const { signal } = new AbortController();
-    const tail = journal.tail({ epoch, after: 0, signal })[Symbol.asyncIterator]();
-    await tail.next();
-    await server.restore(copy);
+    const { journal, epoch, tail } = await followedBeyondACopy(server);
     const fresh = await opened(server);
     await eventually(() => journal.window(), { what: "the client to be back" });
     const error = await assertRejects(() => tail.next(), JournalEpochError);

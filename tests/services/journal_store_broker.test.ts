@@ -7,10 +7,11 @@ import { assert, assertEquals, assertLess, assertMatch, assertRejects } from "@s
 import { openHub } from "../../src/cluster/open_hub.ts";
 import { JournalError } from "../../src/errors/journal.ts";
 import { type Broker, BROKERS } from "../support/journal_broker.ts";
-import { freePort, refusedFixture } from "../support/journal_life.ts";
+import { refusedFixture } from "../support/journal_life.ts";
 import { Listener } from "../support/journal_listener.ts";
 import { Pod } from "../support/journal_pod.ts";
 import { eventually } from "../support/poll.ts";
+import { freePort } from "../support/port.ts";
 import { test } from "../support/test.ts";
 
 const RING = 4;
@@ -24,7 +25,7 @@ for (const { name, program, spec, start } of BROKERS) {
   const options = { needs: [program], foreignTimers: true };
 
   test(`a fixture whose ${name} is not there says so in one clear line, and ends`, async () => {
-    const port = freePort();
+    const port = await freePort();
     const { code, stdout, lines } = await refusedFixture("deno", { journal: spec(port) });
     assertEquals(stdout, "");
     assertEquals(lines.length, 1, lines.join("\n"));

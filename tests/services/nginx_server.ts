@@ -4,6 +4,7 @@
  * @module
  */
 import { eventually } from "../support/poll.ts";
+import { freePort } from "../support/port.ts";
 import { available } from "../support/require.ts";
 
 /** The program; it stands outside the `PATH` of most users. */
@@ -29,7 +30,7 @@ export async function startNginx(
   readTimeout: string,
 ): Promise<Nginx> {
   const folder = await Deno.makeTempDir({ prefix: "nginx-" });
-  const port = freePort();
+  const port = await freePort();
   await Deno.writeTextFile(`${folder}/nginx.conf`, config(folder, port, upstreams, readTimeout));
   // When it is started by root its workers are nobody, and they write their temporary files here.
   await Deno.chmod(folder, 0o777);
@@ -88,11 +89,4 @@ function config(
       }
     }
   `;
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { runToEnd } from "../support/run.ts";
 
 /** The project's folder. */
 export const ROOT: URL = new URL("../../", import.meta.url);
@@ -80,22 +81,8 @@ export async function execute(
   timeoutMs: number,
   options: { readonly cwd?: URL; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Ran> {
-  const child = new Deno.Command(program, {
-    args: [...args],
-    cwd: options.cwd ?? ROOT,
-    env: { NO_COLOR: "1", ...options.env },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    child.kill("SIGKILL");
-  }, timeoutMs);
-  const { code, stdout, stderr } = await child.output();
-  clearTimeout(timer);
-  const decoder = new TextDecoder();
-  const output = decoder.decode(stdout) + decoder.decode(stderr);
+  const { cwd = ROOT, env } = options;
+  const { code, stdout, stderr, late } = await runToEnd(program, args, { timeoutMs, cwd, env });
+  const output = stdout + stderr;
   return { code, output: late ? `${output}\nKilled after ${timeoutMs} ms` : output };
 }

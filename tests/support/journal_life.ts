@@ -7,6 +7,7 @@
 import { fixtureFlags, type FixtureOptions } from "../../src/testing/fixture/options.ts";
 import type { FixtureState } from "../../src/testing/fixture/state.ts";
 import { type RunningFixture, startFixture } from "./fixture.ts";
+import { runToEnd } from "./run.ts";
 import { type Runtime, type RuntimeName, RUNTIMES } from "./runtimes.ts";
 
 /** How long a fixture that cannot start may take to say so, in milliseconds. */
@@ -29,26 +30,22 @@ export function runtimeOf(name: RuntimeName): Runtime {
   return runtime;
 }
 
-/** A port of 127.0.0.1 on which nobody listens now. */
-export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
 /** One fixture after another, in the same place. */
 export class Lives {
   /** Where each of them listens. */
   readonly url: string;
-  readonly #port: number = freePort();
+  readonly #port: number;
   readonly #options: FixtureOptions;
   #life: RunningFixture | null = null;
   #up = Promise.withResolvers<void>();
 
-  /** @param options The settings of each of them. */
-  constructor(options: FixtureOptions) {
+  /**
+   * @param options The settings of each of them.
+   * @param port A free port, on which each of them listens.
+   */
+  constructor(options: FixtureOptions, port: number) {
     this.#options = options;
+    this.#port = port;
     this.url = `http://127.0.0.1:${this.#port}`;
   }
 
@@ -113,28 +110,12 @@ export class Lives {
  * @throws {Error} When it still runs after 25 s.
  */
 export async function refusedFixture(name: RuntimeName, options: FixtureOptions): Promise<Refused> {
-  const { argv: [program, ...args], env = {} } = runtimeOf(name).command;
-  const child = new Deno.Command(program, {
-    args: [...args, ...fixtureFlags(options)],
-    cwd: new URL("../../", import.meta.url),
-    env: { ...env, NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    child.kill("SIGKILL");
-  }, REFUSAL_MS);
-  const { code, stdout, stderr } = await child.output();
-  clearTimeout(timer);
-  const decoder = new TextDecoder();
-  const log = decoder.decode(stderr);
-  if (late) throw new Error(`The fixture still ran after ${REFUSAL_MS} ms\n${log}`);
-  return {
-    code,
-    stdout: decoder.decode(stdout),
-    lines: log.split("\n").filter((line) => line.trim() !== ""),
-  };
+  const { argv: [program, ...args], env } = runtimeOf(name).command;
+  const { code, stdout, stderr, late } = await runToEnd(
+    program,
+    [...args, ...fixtureFlags(options)],
+    { timeoutMs: REFUSAL_MS, cwd: new URL("../../", import.meta.url), env },
+  );
+  if (late) throw new Error(`The fixture still ran after ${REFUSAL_MS} ms\n${stderr}`);
+  return { code, stdout, lines: stderr.split("\n").filter((line) => line.trim() !== "") };
 }

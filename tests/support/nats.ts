@@ -6,13 +6,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { eventually } from "./poll.ts";
+import { freePort } from "./port.ts";
 
 /** What a test starts, by its name on the `PATH`. */
 export const NATS = "nats-server";
@@ -172,18 +172,4 @@ export async function askJetStream<T extends object>(
   const result = answer.json<T & { readonly error?: { readonly description: string } }>();
   if (result.error !== undefined) throw new Error(`${verb}: ${result.error.description}`);
   return result;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => {
-        if (address === null || typeof address === "string") reject(new Error("no port"));
-        else resolve(address.port);
-      });
-    });
-  });
 }

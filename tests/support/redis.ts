@@ -7,11 +7,11 @@
 import { Redis, type RedisOptions } from "ioredis";
 import { type ChildProcess, spawn } from "node:child_process";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { eventually } from "./poll.ts";
+import { freePort } from "./port.ts";
 import { test } from "./test.ts";
 
 /** The program. */
@@ -171,13 +171,4 @@ function send(child: ChildProcess | null, signal: string): void {
 /** Soon, so that a restart takes no second. */
 function retryStrategy(): number {
   return 20;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("Cannot find a free port");
-  return address.port;
 }

@@ -9,6 +9,7 @@
  */
 import { within } from "../../suites/lib/within.ts";
 import { eventually } from "../../support/poll.ts";
+import { freePort } from "../../support/port.ts";
 import { type Display, startDisplay } from "./display.ts";
 import type { Profile, RunningBrowser } from "./driver.ts";
 import { removeFolder } from "./folder.ts";
@@ -72,7 +73,7 @@ async function startAutomated(
 ): Promise<Automated> {
   for (let attempt = 1;; attempt++) {
     const folder = await Deno.makeTempDir({ dir: parent });
-    const port = freePort();
+    const port = await freePort();
     const child = new Deno.Command(program, {
       args: ["--host=127.0.0.1", `--port=${port}`],
       env: environment(display, folder),
@@ -196,11 +197,4 @@ function drive(session: WebDriverSession, handle: string, windows: Windows): Tab
     },
     close: () => windows.close(handle),
   };
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }

@@ -121,13 +121,21 @@ test("a client that left while it was judged is not counted as judged", async ()
   await end(it);
 });
 
-test("while a page is awaited keepalives go on, and no write timeout ends the connection", async () => {
+/** A client that was given the hello, and whose first page does not come. */
+async function awaitingAPage(): Promise<
+  { readonly it: Awaited<ReturnType<typeof made>>; readonly client: JournalClient }
+> {
   const it = await made(many(100));
   const client = new JournalClient(it.hub, {}, { cursor: `${it.epoch}:0` }, false);
   await ticks();
   it.journal.held = true;
   client.sink.accept();
   await ticks();
+  return { it, client };
+}
+
+test("while a page is awaited keepalives go on, and no write timeout ends the connection", async () => {
+  const { it, client } = await awaitingAPage();
   for (let i = 0; i < 10; i++) {
     it.clock.advance(15_000);
     await ticks();
@@ -142,12 +150,7 @@ test("while a page is awaited keepalives go on, and no write timeout ends the co
 });
 
 test("a shutdown does not wait for a page that never comes, and shows no id beyond what was given", async () => {
-  const it = await made(many(100));
-  const client = new JournalClient(it.hub, {}, { cursor: `${it.epoch}:0` }, false);
-  await ticks();
-  it.journal.held = true;
-  client.sink.accept();
-  await ticks();
+  const { it, client } = await awaitingAPage();
   await it.hub.shutdown();
   assertEquals(client.story.slice(-1), ["sse:reset"]);
   assert(!client.story.some((one) => one.startsWith("#")));
