@@ -23,7 +23,9 @@ export type ErrorCode =
   | "journal"
   | "append_unknown"
   | "journal_epoch"
-  | "journal_gap";
+  | "journal_gap"
+  | "relay"
+  | "ticket";
 
 const capital = (start: string): string => start.slice(-1).toUpperCase();
 

@@ -9,6 +9,7 @@ import { Backlog } from "../hub/backlog.ts";
 import { checkEvent, checkSize } from "../hub/event.ts";
 import { readOptions } from "../hub/options.ts";
 import { Roster } from "../hub/roster.ts";
+import type { PublishEvent } from "../hub/types.ts";
 import { RosterHub } from "../hub/roster_hub.ts";
 import { eventBytes } from "../journal/event_bytes.ts";
 import type { Appended, Journal, JournalEvent } from "../journal/journal.ts";
@@ -80,14 +81,10 @@ class TailedHub extends RosterHub implements JournaledHub {
   }
 
   async publish(event: JournaledEvent): Promise<number> {
-    const { log, metrics, fanout, settings } = this.roster;
+    const { metrics, settings } = this.roster;
     if (event.ephemeral === true) {
-      const frame = log.append(event, false);
-      if (this.roster.stopping) return 0;
       this.#warnOfEphemeral();
-      metrics.published();
-      fanout.offer(frame);
-      return 0;
+      return this.roster.publish(event, this.roster.siblings);
     }
     const checked = this.#check(event);
     if (this.#stopping !== null) return 0;
@@ -102,6 +99,13 @@ class TailedHub extends RosterHub implements JournaledHub {
       metrics.appendFailed();
       throw error;
     }
+  }
+
+  ingest(event: PublishEvent): number {
+    if (event.ephemeral === true) return this.roster.publish(event, null);
+    throw new TypeError(
+      "Cannot ingest the event: of a journaled hub's siblings, only ephemeral ones",
+    );
   }
 
   override async shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
@@ -157,10 +161,11 @@ class TailedHub extends RosterHub implements JournaledHub {
   }
 
   #warnOfEphemeral(): void {
-    if (this.#warned || this.#journal.sole === true) return;
+    if (this.#warned || this.#journal.sole === true || this.roster.siblings !== null) return;
     this.#warned = true;
     this.roster.settings.logger.warn(
-      "An ephemeral event reaches the clients of this pod alone: a journal does not carry it",
+      "An ephemeral event reaches the clients of this pod alone: a journal does not carry it, a " +
+        "relay does (joinRelay)",
     );
   }
 }

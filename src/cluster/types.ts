@@ -35,7 +35,7 @@ export interface JournaledHub extends StreamHub {
    *
    * @param event What to publish. Its data is read at once.
    * @returns Its offset, once it is stored; 0 for an ephemeral event, with `ack: false`, and after
-   * shutdown. An ephemeral event stays on this pod.
+   * shutdown. An ephemeral event stays on this pod, unless it has joined a relay.
    * @throws What {@linkcode Hub.publish} throws, as a rejection; nothing was stored then.
    * @throws {JournalError} When it was not stored; no client receives it.
    * @throws {AppendUnknownError} When it is not known whether it was stored, and it may yet be

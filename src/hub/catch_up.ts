@@ -10,7 +10,7 @@
 import { lagFrames } from "../wire/control.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Echoes } from "./echoes.ts";
-import { type History, withoutId } from "./history.ts";
+import { type History, putFrame, withoutId } from "./history.ts";
 import { type Hole, measureHole } from "./hole.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import type { EventLog } from "./log.ts";
@@ -53,6 +53,8 @@ export class CatchUp {
   #unsure = false;
   /** Why it cannot go on; `null` while it can. */
   end: CatchUpEnd | null = null;
+  /** Above this offset frames go without their ids: a cursor must not pass what it is not told of. */
+  withheldAfter = Infinity;
 
   /**
    * @param source What it reads.
@@ -249,7 +251,8 @@ export class CatchUp {
     const evicted = log.evictedFor(this.#topics);
     if (evicted <= this.#from) return true;
     const held = log.count(evicted, this.#topics);
-    const missed = this.#unsure ? null : this.owed - held;
+    const known = !this.#unsure && log.lostAndEvicted <= this.#from;
+    const missed = known ? this.owed - held : null;
     if (missed === null || missed > 0) {
       if (!this.#maySkip) {
         this.end = "lost";
@@ -279,8 +282,7 @@ export class CatchUp {
         (given === 0 && frame.bytes.length > MAX_CHUNK_BYTES);
       more = room <= 0 || !fits;
       if (more) break;
-      parts.push(frame.bytes);
-      room -= frame.bytes.length;
+      room -= putFrame(parts, frame, this.withheldAfter);
       this.position = frame.offset;
       given++;
     }

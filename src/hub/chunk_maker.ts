@@ -77,7 +77,8 @@ export class ChunkMaker {
     const rest = this.#outbox.next();
     if (rest !== null) return rest;
     const flowing = stage === "flow" && !this.#feed.catching;
-    if (flowing && this.#outbox.empty && !this.keepaliveDue && !this.#idDue) {
+    const plain = this.#outbox.empty && !this.keepaliveDue && !this.#idDue;
+    if (flowing && plain && !this.#feed.withholding) {
       // The way of nearly every chunk: frames only, joined once for all who wait for the same.
       if (this.#feed.queued === 0) return null;
       this.#writing = "frame";
@@ -104,7 +105,7 @@ export class ChunkMaker {
 
   /** Tells a reader of quiet topics where it stands: nothing before the head is still to come. */
   #putId(parts: Uint8Array[]): void {
-    parts.push(this.#home.log.idOnly());
+    if (!this.#feed.withholding) parts.push(this.#home.log.idOnly());
     this.#idDue = false;
   }
 }

@@ -43,4 +43,6 @@ export interface Identity {
   readonly topics: Map<string, number> | null;
   /** Whether the client understands `sse:lag`. */
   readonly declaresLag: boolean;
+  /** The user whose it is; `""` for nobody. */
+  readonly user: string;
 }

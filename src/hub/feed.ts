@@ -10,7 +10,7 @@
  */
 import { RESET_WRITE_TIMEOUT_MS } from "../wire/timing.ts";
 import { CatchUp, type CatchUpEnd, type CatchUpSource } from "./catch_up.ts";
-import type { History } from "./history.ts";
+import { type History, putFrame } from "./history.ts";
 import { MAX_CHUNK_BYTES } from "./joiner.ts";
 import type { HubSettings } from "./options.ts";
 import { FrameQueue } from "./queue.ts";
@@ -177,6 +177,21 @@ export class Feed {
     if (this.#catching) this.#catchUp.unsubscribed(topic);
   }
 
+  /** Whether frames go without their ids from some offset on. */
+  get withholding(): boolean {
+    return this.#catchUp.withheldAfter !== Infinity;
+  }
+
+  /**
+   * Gives what comes without ids, for a connection that cannot be told that events are missing: it will
+   * be sent away, and must come back with a cursor from before them.
+   *
+   * @param after The last offset whose frame keeps its id.
+   */
+  withhold(after: number): void {
+    this.#catchUp.withheldAfter = Math.min(after, this.#catchUp.withheldAfter);
+  }
+
   /** Forgets everything. */
   clear(): void {
     this.#queue.clear();
@@ -216,8 +231,7 @@ export class Feed {
   put(parts: Uint8Array[], room: number): void {
     if (this.#queue.length > 0) {
       for (const frame of this.dequeue(room, parts.length === 0)) {
-        parts.push(frame.bytes);
-        room -= frame.bytes.length;
+        room -= putFrame(parts, frame, this.#catchUp.withheldAfter);
       }
       if (this.#queue.length > 0) return;
     }

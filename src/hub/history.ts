@@ -164,6 +164,23 @@ export class PastFrames implements FrameSource {
 }
 
 /**
+ * Puts a frame into a chunk, as a connection may have it.
+ *
+ * @param parts The chunk being made.
+ * @param frame The frame.
+ * @param withheldAfter Above this offset it goes without its id; what says that events are missing does
+ * not go at all, for it is for those who understand it.
+ * @returns How many bytes were put.
+ */
+export function putFrame(parts: Uint8Array[], frame: Frame, withheldAfter: number): number {
+  const withheld = frame.offset > withheldAfter;
+  if (withheld && frame.gap === true) return 0;
+  const bytes = withheld ? withoutId(frame) : frame.bytes;
+  parts.push(bytes);
+  return bytes.length;
+}
+
+/**
  * A frame behind its `id:` line.
  *
  * @param frame The frame; one that has an offset.

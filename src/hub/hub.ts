@@ -36,11 +36,14 @@ export function createHub(options: HubOptions = {}): Hub {
 
 class BroadcastHub extends RosterHub implements Hub {
   publish(event: PublishEvent): number {
-    const { log, metrics, fanout, stopping } = this.roster;
-    const frame = log.append(event, !stopping);
-    if (stopping) return 0;
-    metrics.published();
-    fanout.offer(frame);
-    return frame.offset;
+    return this.roster.publish(event, this.roster.siblings);
+  }
+
+  ingest(event: PublishEvent): number {
+    return this.roster.publish(event, null);
+  }
+
+  gap({ spreadMs = 0 }: { readonly spreadMs?: number } = {}): number {
+    return this.roster.gap(spreadMs);
   }
 }

@@ -25,7 +25,7 @@ export interface Court {
 export interface Scope {
   /** Exactly these topics, `""` for the broadcasts; `null` for everything. */
   readonly topics: readonly string[] | null;
-  /** The newest offset of them that the ring no longer holds. */
+  /** The newest offset of them that the ring no longer holds, or that never came. */
   evicted(): number;
   /** Counts those which the ring holds after an offset. */
   count(offset: number, enough: number): number;
@@ -44,7 +44,7 @@ export interface Scope {
 export function scopeOf(log: EventLog, topics: Topics, feed: Pick<Feed, "owed">): Scope {
   return {
     topics: journalTopics(topics),
-    evicted: () => log.evictedFor(topics),
+    evicted: () => Math.max(log.evictedFor(topics), log.lost),
     count: (offset, enough) => log.count(offset, topics, enough),
     follow() {
       const before = feed.owed;
@@ -64,7 +64,7 @@ export function scopeOfTopic(log: EventLog, topic: string): Scope {
     log.ofTopic(topic).filter(({ offset }) => offset > after).length;
   return {
     topics: [topic],
-    evicted: () => log.evictedOf(topic),
+    evicted: () => Math.max(log.evictedOf(topic), log.lost),
     count,
     // Only its budget hangs on it: what is published comes live.
     follow() {

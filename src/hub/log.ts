@@ -4,6 +4,7 @@
  * @module
  */
 import type { JournalEntry } from "../journal/journal.ts";
+import { lagFrames } from "../wire/control.ts";
 import { formatCursor } from "../wire/cursor.ts";
 import { encodeFrame, encodeIdOnly } from "../wire/frame.ts";
 import { toHex } from "../wire/hex.ts";
@@ -24,6 +25,9 @@ export class EventLog {
   readonly #newest = new Map<string, number>();
   #epoch = "";
   #head = 0;
+  /** The newest offset at which events are missing that no pod can bring back. */
+  #gap = 0;
+  #evictedGap = 0;
   #idOnly: { readonly offset: number; readonly bytes: Uint8Array } | null = null;
 
   /** @param settings The hub's settings. */
@@ -61,6 +65,8 @@ export class EventLog {
   begin(epoch: string, head: number): void {
     this.#epoch = epoch;
     this.#head = head;
+    this.#gap = 0;
+    this.#evictedGap = 0;
     this.#idOnly = null;
     this.#ring = this.#createRing();
     this.#newest.clear();
@@ -69,19 +75,65 @@ export class EventLog {
   }
 
   /**
-   * Encodes an event, and appends it unless it is ephemeral or `keep` is false.
+   * Checks and encodes an event, as the next one.
    *
-   * @param event The event. Refused before any state changes.
-   * @param keep Whether the event is accepted; one that is not is only checked.
-   * @returns The frame.
+   * @param event The event. Refused, nothing has changed.
+   * @returns The frame, to be given to {@linkcode commit} before the next one is made.
    * @throws What {@linkcode Hub.publish} throws.
    */
-  append(event: PublishEvent, keep: boolean): Frame {
+  prepare(event: PublishEvent): Frame {
     const checked = checkEvent(event, this.#settings.keepaliveEvent);
-    const durable = event.ephemeral !== true;
-    const frame = this.#frame(checked, durable ? this.#head + 1 : 0);
-    if (keep && durable) this.#keep(frame);
+    return this.#frame(checked, event.ephemeral === true ? 0 : this.#head + 1);
+  }
+
+  /**
+   * Appends a frame, unless it is ephemeral.
+   *
+   * @param frame What {@linkcode prepare} made.
+   */
+  commit(frame: Frame): void {
+    if (frame.offset !== 0) this.#keep(frame);
+  }
+
+  /**
+   * Checks, encodes and appends an event.
+   *
+   * @param event The event.
+   * @returns Its frame.
+   * @throws What {@linkcode Hub.publish} throws.
+   */
+  append(event: PublishEvent): Frame {
+    const frame = this.prepare(event);
+    this.commit(frame);
     return frame;
+  }
+
+  /**
+   * Notes that events are missing after the head: it consumes an offset, and what stands before it is
+   * resumed no more.
+   *
+   * @returns The frame that says so, exactly there, to whoever understands `sse:lag`.
+   */
+  gap(): Frame {
+    const { clock } = this.#settings;
+    const offset = this.#head + 1;
+    const [from, to] = [this.cursor(this.#head), this.cursor(offset)];
+    const bytes = lagFrames({ missed: null, from, to });
+    const [at, born] = [clock.now(), clock.monotonic()];
+    const frame = { offset, topic: "", bytes, at, born, gap: true };
+    this.#gap = offset;
+    this.#keep(frame);
+    return frame;
+  }
+
+  /** The newest offset at which events are missing, which {@linkcode gap} gave; 0 for none. */
+  get lost(): number {
+    return this.#gap;
+  }
+
+  /** The newest of them that the ring no longer holds: a hole with it in it cannot be counted. */
+  get lostAndEvicted(): number {
+    return this.#evictedGap;
   }
 
   /**
@@ -129,7 +181,7 @@ export class EventLog {
   /** Evicts what is too old, and says what can be replayed from the ring. */
   position(): Position {
     this.evict();
-    return { epoch: this.epoch, floor: this.#ring.floor, head: this.#head };
+    return { epoch: this.epoch, floor: this.#ring.floorAfter(this.#gap), head: this.#head };
   }
 
   /** Evicts what is too old. */
@@ -202,7 +254,8 @@ export class EventLog {
   snapshot(): RingEvent[] {
     this.evict();
     const events: RingEvent[] = [];
-    for (const { at, offset, topic, bytes } of this.#ring.after(0)) {
+    for (const { at, offset, topic, bytes, gap } of this.#ring.after(0)) {
+      if (gap === true) continue;
       new Parser({
         onEvent: ({ name, data }) => events.push({ at, offset, event: { topic, name, data } }),
       }).feed(bytes);
@@ -234,8 +287,9 @@ export class EventLog {
   }
 
   #createRing(): Ring {
-    return new Ring(this.#settings, ({ topic, offset }) => {
+    return new Ring(this.#settings, ({ topic, offset, gap }) => {
       this.#evicted.note(topic, offset);
+      if (gap === true) this.#evictedGap = offset;
       if (this.#newest.get(topic) === offset) this.#newest.delete(topic);
     });
   }

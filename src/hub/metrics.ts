@@ -35,6 +35,8 @@ export interface HubMetrics {
   readonly turnedAway: number;
   /** Requests answered 503: over the cap, or after shutdown. */
   readonly refused: number;
+  /** How often events of other pods were lost on their way here. */
+  readonly gaps: number;
   /** `sse:lag` notices written. */
   readonly lagNotices: number;
   /** Frames that those notices said were missed. */
@@ -63,6 +65,7 @@ export class Metrics {
   #published = 0;
   #delivered = 0;
   #refused = 0;
+  #gaps = 0;
   #lagNotices = 0;
   #lagMissed = 0;
   #abandoned = 0;
@@ -114,6 +117,11 @@ export class Metrics {
     this.#turnedAway++;
   }
 
+  /** Events of other pods were lost. */
+  gapped(): void {
+    this.#gaps++;
+  }
+
   /** A request was answered 503. */
   refused(): void {
     this.#refused++;
@@ -149,6 +157,7 @@ export class Metrics {
       appendFailures: this.#appendFailures,
       turnedAway: this.#turnedAway,
       refused: this.#refused,
+      gaps: this.#gaps,
       lagNotices: this.#lagNotices,
       lagMissed: this.#lagMissed,
       abandoned: this.#abandoned,
@@ -192,6 +201,7 @@ export function openMetrics(metrics: HubMetrics): string {
     ...counter("published", "Events accepted.", { "": metrics.published }),
     ...counter("delivered", "Frames handed to runtimes.", { "": metrics.delivered }),
     ...counter("refused", "Requests answered 503.", { "": metrics.refused }),
+    ...counter("gaps", "Losses of other pods' events.", { "": metrics.gaps }),
     ...counter("append_failures", "Events that the journal did not store.", {
       "": metrics.appendFailures,
     }),

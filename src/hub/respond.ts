@@ -9,6 +9,7 @@ import { encodeRetry } from "../wire/frame.ts";
 import { checkTopics } from "../wire/topic.ts";
 import { Connection } from "./connection.ts";
 import type { Identity } from "./connection_home.ts";
+import { checkExpiry } from "./expirations.ts";
 import { greet } from "./greeting.ts";
 import { judgeCursor, scopeOf } from "./judge.ts";
 import { checkHistory } from "./late_joiner.ts";
@@ -58,11 +59,17 @@ function answer(roster: Roster, request: Request, options: ServeOptions): Respon
     throw error;
   }
   checkHistory(options.history);
-  if (roster.stopping || roster.full) {
+  const expiresAt = checkExpiry(options.expiresAt);
+  const why = unavailable(roster);
+  if (why !== null) {
     roster.metrics.refused();
-    const why = roster.stopping ? "The hub is shutting down" : "The hub has no place left";
-    const seconds = Math.max(1, Math.ceil(settings.reconnectDelayMs / 1000));
-    return refusal(503, "sse_unavailable", why, { "Retry-After": String(seconds) });
+    // Whoever was sent to a pod that leaves is to find another at once.
+    const ms = roster.state === "draining" ? 1000 : settings.reconnectDelayMs;
+    const seconds = String(Math.max(1, Math.ceil(ms / 1000)));
+    return refusal(503, "sse_unavailable", why, { "Retry-After": seconds });
+  }
+  if (expiresAt <= settings.clock.now()) {
+    return refusal(403, "sse_expired", "The authority of this stream has ended");
   }
   if (request.method === "HEAD" || alreadyAborted(request)) {
     return new Response(null, { headers: STREAM_HEADERS });
@@ -73,10 +80,18 @@ function answer(roster: Roster, request: Request, options: ServeOptions): Respon
     tag: checkedTag(options.clientTag, settings.logger),
     topics: topicsSince(topics),
     declaresLag: declaresLag(request),
+    user: options.user ?? "",
   });
+  roster.expirations.set(connection, expiresAt);
   whenAborted(request, () => connection.left());
   if (options.host === undefined) warnOfBun(roster);
   return new Response(streamBody(connection, host), { headers: STREAM_HEADERS });
+}
+
+function unavailable({ state, full }: Roster): string | null {
+  if (state === "stopped") return "The hub is shutting down";
+  if (state === "draining") return "The hub is leaving";
+  return full ? "The hub has no place left" : null;
 }
 
 /**

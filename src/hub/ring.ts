@@ -16,6 +16,8 @@ export interface Frame {
   readonly at: number;
   /** When it was published, on the monotonic clock: an adjusted system clock must not evict. */
   readonly born: number;
+  /** Whether it is no event, but says that some are missing here. */
+  readonly gap?: boolean;
 }
 
 /** The bounds of a ring. */
@@ -61,7 +63,17 @@ export class Ring {
 
   /** The oldest offset it holds; 0 when it is empty. */
   get floor(): number {
-    return this.#frames[this.#start]?.offset ?? 0;
+    return this.floorAfter(0);
+  }
+
+  /**
+   * The oldest offset it holds after another.
+   *
+   * @param offset The other, exclusive.
+   * @returns The offset; 0 when there is none.
+   */
+  floorAfter(offset: number): number {
+    return this.#frames[this.#indexAfter(offset)]?.offset ?? 0;
   }
 
   /**

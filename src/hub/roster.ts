@@ -12,6 +12,7 @@ import { Beats } from "./beats.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionHome, Departure } from "./connection_home.ts";
 import { Drain } from "./drain.ts";
+import { Expirations } from "./expirations.ts";
 import { Fanout } from "./fanout.ts";
 import { Joiner } from "./joiner.ts";
 import type { JournalEntry } from "../journal/journal.ts";
@@ -20,9 +21,10 @@ import { Metrics } from "./metrics.ts";
 import type { HubSettings } from "./options.ts";
 import type { PresenceEvent } from "./presence.ts";
 import { PresenceTable } from "./presence_table.ts";
+import { spread } from "./spread.ts";
 import { topicNames } from "./topics.ts";
 import { Turn } from "./turn.ts";
-import type { Position } from "./types.ts";
+import type { HubState, Position, PublishEvent, Siblings } from "./types.ts";
 
 /** The connections of one hub. */
 export class Roster implements ConnectionHome {
@@ -44,6 +46,12 @@ export class Roster implements ConnectionHome {
   maxClients: number;
   /** Whether it has been warned that the runtime may cut its streams. */
   warned = false;
+  /** Who carries what is published here to other pods. */
+  siblings: Siblings | null = null;
+  /** When connections' authority ends. */
+  readonly expirations: Expirations;
+  readonly #ending = new AbortController();
+  #state: HubState = "serving";
   readonly #beats: Beats;
   readonly #byId = new Map<string, Connection>();
   #stopping: Promise<void> | null = null;
@@ -58,11 +66,31 @@ export class Roster implements ConnectionHome {
     this.tags = new PresenceTable(ALIVE_WINDOW_BEATS * settings.keepaliveMs);
     this.maxClients = settings.maxClients;
     this.#beats = new Beats(settings.clock, settings.keepaliveMs);
+    this.expirations = new Expirations(settings.clock);
   }
 
   /** Whether it has begun to shut down. */
   get stopping(): boolean {
     return this.#stopping !== null;
+  }
+
+  /** Whether it takes newcomers. */
+  get state(): HubState {
+    return this.#state;
+  }
+
+  /** Aborts when it begins to shut down. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /**
+   * Goes on to leave. It never goes back.
+   *
+   * @param state What it is from now on.
+   */
+  announce(state: "lame_duck" | "draining"): void {
+    if (!this.stopping) this.#state = state;
   }
 
   /** Whether another connection would be one too many. */
@@ -86,6 +114,47 @@ export class Roster implements ConnectionHome {
   position(): Position {
     const position = this.log.position();
     return { ...position, floor: this.backlog?.floor || position.floor };
+  }
+
+  /**
+   * Offers an event to all who listen: to those here first, then to the siblings.
+   *
+   * @param event The event.
+   * @param siblings Who else gets it.
+   * @returns Its offset; 0 for an ephemeral event, and for one that is dropped after shutdown.
+   * @throws What {@linkcode Hub.publish} and {@linkcode Siblings.check} throw; nobody has it then.
+   */
+  publish(event: PublishEvent, siblings: Siblings | null): number {
+    const frame = this.log.prepare(event);
+    if (this.stopping) return 0;
+    const { topic } = frame;
+    const outgoing = siblings && {
+      ...{ topic, name: event.name ?? "", data: event.data, ephemeral: frame.offset === 0 },
+    };
+    if (outgoing) siblings?.check(outgoing);
+    this.log.commit(frame);
+    this.metrics.published();
+    this.fanout.offer(frame);
+    if (outgoing) siblings?.send(outgoing);
+    return frame.offset;
+  }
+
+  /**
+   * Says that events from elsewhere are missing, to each connection in the way it understands.
+   *
+   * @param spreadMs Over how many milliseconds those are sent away who do not understand it.
+   * @returns The offset of the gap; 0 after shutdown.
+   */
+  gap(spreadMs: number): number {
+    if (this.stopping) return 0;
+    const frame = this.log.gap();
+    this.metrics.gapped();
+    const undeclared = [...this.fanout].filter(({ identity }) => !identity.declaresLag);
+    for (const connection of undeclared) connection.feed.withhold(frame.offset - 1);
+    this.fanout.offer(frame);
+    const { clock } = this.settings;
+    void spread(clock, spreadMs, undeclared, (one) => one.shutdown(), this.ending);
+    return frame.offset;
   }
 
   /**
@@ -139,6 +208,7 @@ export class Roster implements ConnectionHome {
   departed(connection: Connection, departure: Departure): void {
     const { cause, write, greeted, abandoned, flushed, drop } = departure;
     this.#beats.delete(connection);
+    this.expirations.delete(connection);
     this.#byId.delete(connection.identity.id);
     this.metrics.departed(cause);
     if (abandoned) this.metrics.abandoned();
@@ -158,7 +228,9 @@ export class Roster implements ConnectionHome {
     if (this.#stopping === null) {
       // Set first, so that nobody is admitted while the others are told.
       this.#stopping = Promise.resolve().then(() => this.drain.empty());
+      this.#state = "stopped";
       for (const connection of this.fanout) connection.shutdown();
+      this.#ending.abort();
     }
     return this.#stopping;
   }

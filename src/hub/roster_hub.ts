@@ -7,7 +7,9 @@ import { errorForLog } from "../wire/text.ts";
 import type { Connection } from "./connection.ts";
 import { digestHandler, type DigestOptions, type Resolver } from "./digest.ts";
 import { unlessAborted } from "./drain.ts";
+import { checkExpiry } from "./expirations.ts";
 import { subscribe, unsubscribe } from "./late_joiner.ts";
+import { leave, readDrainOptions } from "./leaving.ts";
 import type { HubMetrics } from "./metrics.ts";
 import { cap } from "./options.ts";
 import type { PresenceSnapshot } from "./presence.ts";
@@ -19,18 +21,24 @@ import { topicNames } from "./topics.ts";
 import type {
   ConnectionInfo,
   DisconnectTarget,
+  DrainOptions,
+  HubState,
   Position,
+  PublishEvent,
   RingEvent,
   ServeOptions,
+  Siblings,
   StreamHub,
   SubscribeOptions,
   Subscription,
 } from "./types.ts";
 
 /** A hub without a way to publish. */
-export class RosterHub implements StreamHub {
+export abstract class RosterHub implements StreamHub {
   /** Its connections. */
   protected readonly roster: Roster;
+
+  #draining: Promise<void> | null = null;
 
   /** @param roster Its connections. */
   constructor(roster: Roster) {
@@ -93,6 +101,30 @@ export class RosterHub implements StreamHub {
     return unsubscribe(this.roster, connection, topic);
   }
 
+  ownerOf(connection: string): string | null {
+    const found = this.roster.find(connection);
+    return found?.open === true ? found.identity.user : null;
+  }
+
+  extend(connection: string, expiresAt: number): boolean {
+    const end = checkExpiry(expiresAt);
+    const found = this.roster.find(connection);
+    if (found === undefined || found.over) return false;
+    this.roster.expirations.set(found, end);
+    return true;
+  }
+
+  abstract ingest(event: PublishEvent): number;
+
+  relayTo(siblings: Siblings): () => void {
+    const { roster } = this;
+    if (roster.siblings !== null) throw new TypeError("Cannot join: the hub has siblings already");
+    roster.siblings = siblings;
+    return () => {
+      if (roster.siblings === siblings) roster.siblings = null;
+    };
+  }
+
   presence(): PresenceSnapshot {
     const { tags, fanout, settings } = this.roster;
     // Kept on the clock that never goes back, for an adjusted one must not make everybody gone.
@@ -153,16 +185,33 @@ export class RosterHub implements StreamHub {
     });
   }
 
+  get state(): HubState {
+    return this.roster.state;
+  }
+
+  drain(options: DrainOptions = {}): Promise<void> {
+    return this.#draining ??= this.#drain(options).catch((error) => {
+      this.#draining = null;
+      throw error;
+    });
+  }
+
+  async #drain(options: DrainOptions): Promise<void> {
+    const plan = readDrainOptions(options);
+    await leave(this.roster, plan);
+    await this.shutdown();
+  }
+
   shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     return unlessAborted(this.roster.stop(), options.signal);
   }
 }
 
 function matches(target: DisconnectTarget, connection: Connection): boolean {
-  const { id, tag, topics } = connection.identity;
+  const { id, tag, topics, user } = connection.identity;
   if ("connection" in target) return id === target.connection;
   if ("tag" in target) return tag === target.tag && tag !== "";
   if ("topic" in target) return topics?.has(target.topic) ?? false;
-  const info: ConnectionInfo = { connection: id, tag, topics: topicNames(topics) };
+  const info: ConnectionInfo = { connection: id, tag, topics: topicNames(topics), user };
   return target.where(info);
 }

@@ -3,122 +3,33 @@
  *
  * @module
  */
-import type { Hello, Verdict } from "../wire/hello.ts";
+import type {
+  DisconnectTarget,
+  DrainOptions,
+  PublishEvent,
+  ServeOptions,
+  Siblings,
+  SubscribeOptions,
+  Subscription,
+} from "./call_types.ts";
 import type { DigestOptions, Resolver } from "./digest.ts";
 import type { HubMetrics } from "./metrics.ts";
 import type { PresenceSnapshot } from "./presence.ts";
 
-/** An event to publish. */
-export interface PublishEvent {
-  /** Who receives it: `""` or none reaches everybody, a topic those that listen to it. */
-  readonly topic?: string;
-  /** The `event:` field; `""` or none is what a browser calls `message`. */
-  readonly name?: string;
-  /**
-   * The payload: a string, or bytes of UTF-8 that are read at once. It is split on CRLF, CR and LF
-   * into one `data:` line each. Too large? Publish a small event that tells the client to fetch.
-   */
-  readonly data: string | Uint8Array;
-  /**
-   * Whether nobody will miss it later: it gets no offset and no id, stands in no ring, and is the
-   * first to be dropped when a client is behind.
-   */
-  readonly ephemeral?: boolean;
-}
-
-/** Writes frames to one connection, from its connect hook or its repair. They carry no id. */
-export interface Writer {
-  /**
-   * Writes one frame.
-   *
-   * @param name The event's name, with the checks of {@linkcode Hub.publish}.
-   * @param data The event's data, with the checks of {@linkcode Hub.publish}.
-   * @returns Settles when the runtime has taken the frame.
-   * @throws {ConnectionGoneError} When the connection ended, as when the peer stopped reading.
-   */
-  event(name: string, data: string | Uint8Array): Promise<void>;
-}
-
-/** How much of a topic's past is wanted: all that is kept, the last so many, or so long. */
-export type HistoryRequest =
-  | true
-  | { readonly last: number }
-  | { readonly sinceMs: number };
-
-/** An event that an application recalls from a log of its own. */
-export interface RecalledEvent {
-  /** The event's name, with the checks of {@linkcode Hub.publish}. */
-  readonly name?: string;
-  /** The event's data, with the checks of {@linkcode Hub.publish}. */
-  readonly data: string | Uint8Array;
-}
-
-/** Options of {@linkcode StreamHub.subscribe}. */
-export interface SubscribeOptions {
-  /**
-   * What the topic said before, from a log of the application's own: called once the topic is
-   * subscribed, instead of `history` and `after`. What is published while it is recalled may stand in
-   * that log already, and the log's offsets are not the hub's; so the newest 512 recalled events are
-   * remembered by their content, and one that comes live with the same name and data is taken for one
-   * of them, once. Events that could be equal need something that tells them apart: an id, a time. A
-   * throw ends the connection, which comes back.
-   */
-  readonly recall?: () => AsyncIterable<RecalledEvent>;
-  /**
-   * What the topic said before: frames without an id, between `sse:history` begin and end, before
-   * anything that is published from now on.
-   */
-  readonly history?: HistoryRequest;
-  /**
-   * A cursor after which the topic may have been missed. If it can be resumed, what followed it is sent
-   * like a history.
-   */
-  readonly after?: string;
-}
-
-/** How a topic was subscribed on a live connection. */
-export interface Subscription {
-  /** How the cursor `after` was judged, for this topic alone; `fresh` without one. */
-  readonly verdict: Verdict;
-  /** The offset after which the topic is received live. */
-  readonly head: number;
-}
-
-/** Options of {@linkcode StreamHub.serve}. */
-export interface ServeOptions {
-  /**
-   * What the connection listens to: broadcasts, and events of these topics. None, an empty list or
-   * only `""` means **everything**: so do not pass a missing query value through unless everybody
-   * may see everything.
-   */
-  readonly topics?: readonly string[];
-  /**
-   * Called after hello and replay were handed to the stream, before live frames. What is published
-   * meanwhile waits. A throw ends the connection with the cause `hook_failed`.
-   */
-  onConnect?(writer: Writer, hello: Hello): void | Promise<void>;
-  /**
-   * The application's key for the client, `[A-Za-z0-9_-]{1,64}`. `null` and `""` mean none, so a
-   * request header may be passed through; anything else is treated as absent, with one warning.
-   */
-  readonly clientTag?: string | null;
-  /**
-   * Called after any verdict but `fresh` and `resumed`: writes the current state of the topics, so
-   * that the client is repaired in place. The frames stand between `sse:snapshot` begin and end.
-   */
-  repair?(topics: readonly string[], hello: Hello, writer: Writer): void | Promise<void>;
-  /**
-   * What the topics said before, after any verdict but `resumed`, and after the connect hook: frames
-   * without an id, between `sse:history` begin and end for each topic. Without topics it does nothing.
-   */
-  readonly history?: HistoryRequest;
-  /**
-   * The second argument that the runtime gave your handler: Bun's server (its idle timeout is turned
-   * off for the stream) or Deno's info (shutdown waits until the goodbye was flushed). The request
-   * must be the runtime's own then: for a copy of it Bun's server does nothing.
-   */
-  readonly host?: unknown;
-}
+export type {
+  ConnectionInfo,
+  DisconnectTarget,
+  DrainOptions,
+  HistoryRequest,
+  OutgoingEvent,
+  PublishEvent,
+  RecalledEvent,
+  ServeOptions,
+  Siblings,
+  SubscribeOptions,
+  Subscription,
+  Writer,
+} from "./call_types.ts";
 
 /** A hub's replay window at one instant. */
 export interface Position {
@@ -140,22 +51,15 @@ export interface RingEvent {
   readonly offset: number;
 }
 
-/** What a connection is known by when the application chooses whom to disconnect. */
-export interface ConnectionInfo {
-  /** The unguessable id. */
-  readonly connection: string;
-  /** The application's tag; `""` when there is none. */
-  readonly tag: string;
-  /** Its topics; empty when it receives everything. */
-  readonly topics: readonly string[];
-}
-
-/** Whom to disconnect: exactly one of the four. */
-export type DisconnectTarget =
-  | { readonly connection: string }
-  | { readonly tag: string }
-  | { readonly topic: string }
-  | { readonly where: (info: ConnectionInfo) => boolean };
+/**
+ * Whether a hub takes newcomers.
+ *
+ * - `serving`: yes.
+ * - `lame_duck`: still, but it is about to leave: its readiness has failed.
+ * - `draining`: no; those who are there are being sent away.
+ * - `stopped`: no; it shuts down, or has.
+ */
+export type HubState = "serving" | "lame_duck" | "draining" | "stopped";
 
 /** A broadcast hub for Server-Sent Events whose clients resume from an exact position. */
 export interface Hub extends StreamHub {
@@ -171,6 +75,19 @@ export interface Hub extends StreamHub {
    * offset.
    */
   publish(event: PublishEvent): number;
+
+  /**
+   * Says that events from other pods were lost on their way here. It consumes one offset, and no cursor
+   * from before it is `resumed` any more. Whoever is connected is told: by `sse:lag` with `missed: null`
+   * at exactly this place, if they declared it; the others get on without ids and are sent away within
+   * `spreadMs`, so that they come back with the cursor from before it and are told `gap_floor`.
+   *
+   * `joinRelay` calls it; a relay of your own does so where it knows of a loss.
+   *
+   * @param options `spreadMs`: over how many milliseconds those are sent away who must be; 0.
+   * @returns The offset; 0 after shutdown.
+   */
+  gap(options?: { readonly spreadMs?: number }): number;
 }
 
 /** What every hub does, whoever numbers its events: all but publishing. */
@@ -189,8 +106,9 @@ export interface StreamHub {
    * @param request A GET; a HEAD is answered with the head alone, anything else with 405.
    * @param options What the connection listens to, and its hooks.
    * @returns The stream; or 405 `sse_method`, 503 `sse_unavailable` (over the cap or after shutdown),
-   * 400 `sse_topics`.
-   * @throws {TypeError} When `history` holds anything but a whole number from 0.
+   * 400 `sse_topics`; 403 `sse_expired` when its authority has ended already.
+   * @throws {TypeError} When `history` holds anything but a whole number from 0, or `expiresAt` is no
+   * time.
    */
   serve(request: Request, options?: ServeOptions): Response;
 
@@ -250,6 +168,47 @@ export interface StreamHub {
    */
   unsubscribe(connection: string, topic: string): boolean;
 
+  /**
+   * Says whose a live connection is.
+   *
+   * @param connection The connection's id.
+   * @returns The user of {@linkcode ServeOptions.user}; `""` for nobody; `null` when there is no such
+   * connection.
+   */
+  ownerOf(connection: string): string | null;
+
+  /**
+   * Puts off, or forward, when a connection's authority ends.
+   *
+   * @param connection The connection's id.
+   * @param expiresAt In milliseconds since the Unix epoch; `Infinity` for never.
+   * @returns Whether there is such a connection.
+   * @throws {TypeError} When it is no time.
+   */
+  extend(connection: string, expiresAt: number): boolean;
+
+  /**
+   * Takes an event that another pod published: it is delivered here like one of this hub's own, and not
+   * handed to the siblings again.
+   *
+   * @param event The event. A hub over a journal takes ephemeral ones only: the others reach it by the
+   * journal.
+   * @returns Its offset here; 0 for an ephemeral event, and for any after shutdown.
+   * @throws What {@linkcode Hub.publish} throws; and a {@linkcode TypeError} for an event that must come
+   * by the journal.
+   */
+  ingest(event: PublishEvent): number;
+
+  /**
+   * Hands the events that are published here to siblings on other pods: a plain hub's all, those of a
+   * hub over a journal when they are ephemeral. One at a time.
+   *
+   * @param siblings Who carries them; `joinRelay` passes its own.
+   * @returns Ends it.
+   * @throws {TypeError} When the hub has siblings already.
+   */
+  relayTo(siblings: Siblings): () => void;
+
   /** Who is connected. */
   presence(): PresenceSnapshot;
 
@@ -281,6 +240,21 @@ export interface StreamHub {
 
   /** Counters, gauges and a histogram; `openMetrics` writes them as text. */
   metrics(): HubMetrics;
+
+  /** Whether it takes newcomers: what a readiness probe asks (`serving`: ready). */
+  readonly state: HubState;
+
+  /**
+   * Leaves without a hurry, as a rolling deploy wants it: fails its readiness, goes on serving for a
+   * while, then refuses newcomers (503 with `Retry-After: 1`), sends its clients away one by one
+   * (`retry: 1000`, `sse:reset` `shutdown`), and shuts down. A second call joins the first; a shutdown
+   * meanwhile ends it at once.
+   *
+   * @param options How long each part may take.
+   * @returns Settles when the last stream has ended.
+   * @throws {ConfigError} When a number is out of bounds.
+   */
+  drain(options?: DrainOptions): Promise<void>;
 
   /**
    * Shuts down: refuses newcomers, tells each client `sse:reset`, and waits for the streams to end.

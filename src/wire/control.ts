@@ -71,6 +71,16 @@ export function lagFrames({ missed, from, to }: Lag): Uint8Array {
 }
 
 /**
+ * The frame that says that a connection's authority ends soon.
+ *
+ * @param inMs In how many milliseconds.
+ * @returns The frame's bytes.
+ */
+export function expiringFrame(inMs: number): Uint8Array {
+  return encodeFrame(null, CONTROL.expiring, JSON.stringify({ in_ms: inMs }));
+}
+
+/**
  * The frames around a topic's history.
  *
  * @param phase `begin` or `end`.

@@ -102,7 +102,7 @@ function crowd(count: number): { roster: Roster; sinks: KeepingSink[]; ready: ()
 test("connections with the same frames waiting are given the same bytes, not copies", async () => {
   const { roster, sinks, ready } = crowd(20);
   ready();
-  for (let i = 0; i < 5; i++) roster.fanout.offer(roster.log.append({ data: String(i) }, true));
+  for (let i = 0; i < 5; i++) roster.fanout.offer(roster.log.append({ data: String(i) }));
   await settle();
   const last = sinks.map(({ chunks }) => chunks[chunks.length - 1]);
   assert(last.every((chunk) => chunk !== undefined && chunk === last[0]));
@@ -110,7 +110,7 @@ test("connections with the same frames waiting are given the same bytes, not cop
 
 test("what was joined is forgotten when the turn is over, also when a sink asked for it", async () => {
   const { roster, sinks, ready } = crowd(2);
-  for (let i = 0; i < 5; i++) roster.fanout.offer(roster.log.append({ data: String(i) }, true));
+  for (let i = 0; i < 5; i++) roster.fanout.offer(roster.log.append({ data: String(i) }));
   await settle();
   // The sinks take what waits only now, and nothing is published afterwards.
   ready();

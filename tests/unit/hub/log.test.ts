@@ -19,7 +19,7 @@ function logOf(maxEvents = 100): { log: EventLog; clock: FakeClock } {
 test("offsets grow by one from 1, and each frame carries its own", () => {
   const { log } = logOf();
   for (let offset = 1; offset <= 5; offset++) {
-    const frame = log.append({ name: "tick", data: String(offset) }, true);
+    const frame = log.append({ name: "tick", data: String(offset) });
     assertEquals([frame.offset, log.head], [offset, offset]);
     assertEquals(eventsOf(parseAll([frame.bytes])), [["tick", String(offset), log.cursor(offset)]]);
   }
@@ -35,53 +35,53 @@ test("the epoch is 64 random bits: two logs never share one, and one keeps its o
 
 test("a refused event consumes no offset and leaves the ring as it was", () => {
   const { log } = logOf();
-  log.append({ data: "1" }, true);
+  log.append({ data: "1" });
   const tooLarge = "x".repeat(MAX_FRAME_BYTES);
-  assertThrows(() => log.append({ name: "sse:x", data: "" }, true), TypeError);
-  assertThrows(() => log.append({ topic: "a\nb", data: "" }, true), TopicError);
-  assertThrows(() => log.append({ data: "\ud800" }, true), InvalidUtf8Error);
-  assertThrows(() => log.append({ data: Uint8Array.of(0xff) }, true), InvalidUtf8Error);
-  assertThrows(() => log.append({ data: tooLarge }, true), FrameTooLargeError);
+  assertThrows(() => log.append({ name: "sse:x", data: "" }), TypeError);
+  assertThrows(() => log.append({ topic: "a\nb", data: "" }), TopicError);
+  assertThrows(() => log.append({ data: "\ud800" }), InvalidUtf8Error);
+  assertThrows(() => log.append({ data: Uint8Array.of(0xff) }), InvalidUtf8Error);
+  assertThrows(() => log.append({ data: tooLarge }), FrameTooLargeError);
   assertEquals([log.head, log.held.events], [1, 1]);
-  assertEquals(log.append({ data: "2" }, true).offset, 2);
+  assertEquals(log.append({ data: "2" }).offset, 2);
 });
 
 test("the checks come in order: the name, the data, the size", () => {
   const { log } = logOf();
   const large = "x".repeat(MAX_FRAME_BYTES);
-  assertThrows(() => log.append({ name: "a\n", data: large + "\ud800" }, true), TypeError);
-  assertThrows(() => log.append({ data: large + "\ud800" }, true), InvalidUtf8Error);
-  assertThrows(() => log.append({ data: large }, true), FrameTooLargeError);
+  assertThrows(() => log.append({ name: "a\n", data: large + "\ud800" }), TypeError);
+  assertThrows(() => log.append({ data: large + "\ud800" }), InvalidUtf8Error);
+  assertThrows(() => log.append({ data: large }), FrameTooLargeError);
 });
 
 test("the size that is refused includes the id line of the offset it would have had", () => {
   const { log } = logOf();
   const overhead = `id: ${log.cursor(1)}\ndata: \n\n`.length;
   const most = "x".repeat(MAX_FRAME_BYTES - overhead);
-  const error = assertThrows(() => log.append({ data: most + "x" }, true), FrameTooLargeError);
+  const error = assertThrows(() => log.append({ data: most + "x" }), FrameTooLargeError);
   assertEquals([error.size, error.cap], [MAX_FRAME_BYTES + 1, MAX_FRAME_BYTES]);
-  assertEquals(log.append({ data: most }, true).bytes.length, MAX_FRAME_BYTES);
+  assertEquals(log.append({ data: most }).bytes.length, MAX_FRAME_BYTES);
 });
 
 test("an ephemeral event has no offset, no id, and stands in no ring", () => {
   const { log } = logOf();
-  log.append({ data: "1" }, true);
-  const frame = log.append({ name: "typing", data: "x", ephemeral: true }, true);
+  log.append({ data: "1" });
+  const frame = log.append({ name: "typing", data: "x", ephemeral: true });
   assertEquals([frame.offset, log.head, log.held.events], [0, 1, 1]);
   assertEquals(textOf(frame.bytes), "event: typing\ndata: x\n\n");
 });
 
 test("an event that is only checked changes nothing", () => {
   const { log } = logOf();
-  log.append({ data: "1" }, false);
+  log.prepare({ data: "1" });
   assertEquals([log.head, log.held.events], [0, 0]);
-  assertThrows(() => log.append({ data: "\ud800" }, false), InvalidUtf8Error);
+  assertThrows(() => log.prepare({ data: "\ud800" }), InvalidUtf8Error);
 });
 
 test("the block that holds an id alone names the head of its moment", () => {
   const { log } = logOf();
   assertEquals(textOf(log.idOnly()), `id: ${log.epoch}:0\n\n`);
-  log.append({ data: "1" }, true);
+  log.append({ data: "1" });
   assertEquals(textOf(log.idOnly()), `id: ${log.epoch}:1\n\n`);
   assert(log.idOnly() === log.idOnly(), "encoded once for each head");
 });
@@ -89,9 +89,9 @@ test("the block that holds an id alone names the head of its moment", () => {
 test("position evicts first: its floor is the one a cursor would be judged against", () => {
   const { log, clock } = logOf();
   assertEquals(log.position(), { epoch: log.epoch, floor: 0, head: 0 });
-  log.append({ data: "1" }, true);
+  log.append({ data: "1" });
   clock.advance(75_000);
-  log.append({ data: "2" }, true);
+  log.append({ data: "2" });
   assertEquals(log.position().floor, 1);
   clock.advance(1);
   assertEquals(log.position(), { epoch: log.epoch, floor: 2, head: 2 });
@@ -110,7 +110,7 @@ test("a snapshot gives back what was published, oldest first, in copies", () => 
     const { log, clock } = logOf(4);
     const expected = events.map(([name, topic, text], i) => {
       clock.advance(10);
-      log.append({ name, topic, data: text }, true);
+      log.append({ name, topic, data: text });
       const lines = text.split(/\r\n|\r|\n/).join("\n");
       return { at: clock.now(), event: { topic, name, data: lines }, offset: i + 1 };
     });
@@ -120,7 +120,7 @@ test("a snapshot gives back what was published, oldest first, in copies", () => 
 
 test("a snapshot leaves out what has grown too old", () => {
   const { log, clock } = logOf();
-  log.append({ data: "1" }, true);
+  log.append({ data: "1" });
   clock.advance(75_001);
   assertEquals(log.snapshot(), []);
 });
@@ -136,7 +136,7 @@ test("an adjusted system clock evicts nothing: age is measured on the monotonic 
   };
   const settings = { ...readOptions({}), maxEvents: 10, ttlMs: 75_000, clock: jumping };
   const log = new EventLog(settings);
-  log.append({ data: "1" }, true);
+  log.append({ data: "1" });
   wall += 1e9;
   assertEquals(log.position().floor, 1);
   wall -= 2e9;

@@ -123,7 +123,7 @@ test("resumed is said exactly when every frame that was missed is held and fits 
             continue;
           }
           const data = "x".repeat(step.length);
-          const frame = log.append({ topic: step.topic, data }, true);
+          const frame = log.append({ topic: step.topic, data });
           const size = { bytes: frame.bytes.length, born: clock.monotonic() };
           const published = history.publish({ topic: step.topic, name: "", data, ...size });
           assertEquals(frame.offset, published.offset);
@@ -159,8 +159,8 @@ test("a client of a quiet topic is resumed from far below the ring's floor", () 
   const clock = new FakeClock();
   const settings = { ...readOptions({}), maxEvents: 5, replyMaxEvents: 5, clock };
   const { log, judged } = courtOf(settings);
-  log.append({ topic: "quiet", data: "1" }, true);
-  for (let i = 0; i < 1000; i++) log.append({ topic: "loud", data: "x" }, true);
+  log.append({ topic: "quiet", data: "1" });
+  for (let i = 0; i < 1000; i++) log.append({ topic: "loud", data: "x" });
   assertEquals(log.position().floor, 997);
   assertEquals(judged(1, ["quiet"]).verdict, "resumed");
   assertEquals(judged(0, ["quiet"]).verdict, "gap_floor");
@@ -172,7 +172,7 @@ test("a client of a quiet topic is resumed from far below the ring's floor", () 
 test("the budget counts only frames that the connection would receive", () => {
   const { log, judged } = courtOf({ ...readOptions({}), maxEvents: 100, replyMaxEvents: 2 });
   for (let i = 0; i < 50; i++) {
-    log.append({ topic: i % 25 === 0 ? "rare" : "often", data: "x" }, true);
+    log.append({ topic: i % 25 === 0 ? "rare" : "often", data: "x" });
   }
   assertEquals(judged(0, ["rare"]), { verdict: "resumed", position: 0, missed: 2 });
   assertEquals(judged(0, ["often"]).verdict, "gap_budget");
