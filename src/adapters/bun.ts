@@ -10,6 +10,7 @@ import { refusal } from "../hub/refusal.ts";
 import {
   describe,
   type FetchHandler,
+  goingAway,
   guarded,
   type ListenAddress,
   type ListenOptions,
@@ -19,12 +20,15 @@ import {
 } from "./server.ts";
 
 export type {
+  DrainOptions,
   ErrorLogger,
   FetchHandler,
   ListenAddress,
   ListenOptions,
   RunningServer,
+  SignalOptions,
   Stoppable,
+  StopSignal,
 } from "./server.ts";
 
 /** What is needed of Bun, so that this file also type-checks where Bun's types are missing. */
@@ -60,9 +64,8 @@ interface BunGlobal {
  * const server = await serveBun((request, host) => {
  *   const topic = new URL(request.url).searchParams.get("room") || "lobby";
  *   return hub.serve(request, { topics: [topic], host });
- * }, { hub, port: 8000 });
- *
- * process.on("SIGTERM", () => server.shutdown().then(() => process.exit()));
+ * }, { hub, port: 8000, drainOnSignal: true });
+ * console.log(server.url);
  * ```
  */
 export function serveBun(
@@ -73,13 +76,18 @@ export function serveBun(
   return new Promise((resolve) => resolve(start(handler, options)));
 }
 
+/** Bun closes the connection by itself, and says so only when told to. It speaks HTTP/1.1 alone. */
+const CLOSE = { Connection: "close" };
+
 function start(handler: FetchHandler, options: ListenOptions): RunningServer {
   const { Bun: bun } = globalThis as { readonly Bun?: BunGlobal };
   if (bun === undefined) throw new Error("Cannot serve with Bun: this is another runtime");
   const { logger = console } = options;
+  const answer = guarded(handler, logger);
+  let stopped: Promise<void> | undefined;
   const server = bun.serve({
     ...readListenOptions(options),
-    fetch: guarded(handler, logger),
+    fetch: (request, host) => stopped === undefined ? answer(request, host) : goingAway(CLOSE),
     error: (error) => {
       logger.error(`The response failed: ${describe(error)}`);
       return refusal(500, "internal", "Internal error");
@@ -87,8 +95,11 @@ function start(handler: FetchHandler, options: ListenOptions): RunningServer {
   });
   const { hostname, port } = server;
   return runningServer({ hostname, port }, options, {
-    // Bun cannot say when one response was flushed; its stop settles when all of them were.
-    gently: () => server.stop(),
+    unlisten: () => {
+      // Bun cannot say when one response was flushed; its stop settles when all of them were.
+      stopped = server.stop();
+    },
+    ended: () => Promise.resolve(stopped),
     now: () => void server.stop(true),
   });
 }

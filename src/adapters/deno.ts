@@ -7,9 +7,11 @@
  * @module
  */
 import { refusal } from "../hub/refusal.ts";
+import { peerOf } from "../hub/sink.ts";
 import {
   describe,
   type FetchHandler,
+  goingAway,
   guarded,
   type ListenAddress,
   type ListenOptions,
@@ -19,12 +21,15 @@ import {
 } from "./server.ts";
 
 export type {
+  DrainOptions,
   ErrorLogger,
   FetchHandler,
   ListenAddress,
   ListenOptions,
   RunningServer,
+  SignalOptions,
   Stoppable,
+  StopSignal,
 } from "./server.ts";
 
 /** What Deno says about a request. */
@@ -102,48 +107,100 @@ function start(handler: FetchHandler, options: ListenOptions): RunningServer {
     (request, info) => open.answer(request, info),
   );
   const { hostname, port } = server.addr;
-  let closing = false;
+  let ended: Promise<void> | undefined;
   return runningServer({ hostname, port }, options, {
-    gently: async () => {
-      await open.drain();
-      closing = true;
+    unlisten: async (exits) => {
+      open.refuse();
+      if (exits || await open.onlyStreams()) ended ??= server.shutdown();
+    },
+    ended: async () => {
+      if (ended === undefined) await open.drained();
       // `completed` is a moment early for a short response: only this waits for its last bytes.
-      await server.shutdown();
+      await (ended ??= server.shutdown());
     },
     now: () => {
       // Once Deno's own shutdown has begun, an abort throws where nobody can catch it (2.9.6).
-      if (!closing) cut.abort();
+      if (ended !== undefined) return;
+      ended = Promise.resolve();
+      cut.abort();
     },
   });
 }
 
-/** The responses on their way, waited for before Deno's own shutdown, which cannot be cut short. */
+/** How long the port may stay open for requests under way, in milliseconds. */
+const REQUESTS_MS = 250;
+
+/**
+ * The responses on their way. Deno's own shutdown closes the port at once and lets them go on, but
+ * from then on nothing can cut them. A hub ends its streams itself; so that is the time to begin it:
+ * when nothing but hubs' streams is open.
+ */
 class OpenResponses {
   readonly #answer: FetchHandler;
   #open = 0;
-  #drained: (() => void) | undefined;
+  #streams = 0;
+  #refusing = false;
+  #changed = (): void => {};
+  #late = (): void => {};
 
   constructor(answer: FetchHandler) {
     this.#answer = answer;
   }
 
   answer(request: Request, info: DenoInfo): Response | Promise<Response> {
-    if (this.#drained !== undefined) {
-      return refusal(503, "sse_unavailable", "The server is shutting down", { "Retry-After": "1" });
-    }
+    // Or there might never be an end of them.
+    if (this.#refusing) return goingAway();
     this.#open++;
+    let open = true;
+    let streams = 0;
     const ended = (): void => {
-      if (--this.#open === 0) this.#drained?.();
+      open = false;
+      this.#open--;
+      this.#streams -= streams;
+      this.#changed();
+    };
+    const counted = (response: Response): Response => {
+      // The body of any other is left alone: asked for, it would be made a stream.
+      const isEvents = response.headers.get("content-type")?.startsWith("text/event-stream");
+      if (open && isEvents && peerOf(response.body) !== undefined) {
+        streams = 1;
+        this.#streams++;
+        this.#changed();
+      }
+      return response;
     };
     info.completed.then(ended, ended);
-    return this.#answer(request, info);
+    const answer = this.#answer(request, info);
+    return "then" in answer ? answer.then(counted) : counted(answer);
   }
 
-  /** Settles when they have been sent. What comes meanwhile is refused, or that might never be. */
-  drain(): Promise<void> {
+  /** Refuses what comes from now on. */
+  refuse(): void {
+    this.#refusing = true;
+  }
+
+  /** Settles when nothing but hubs' streams is open, with `true`; with `false` if that takes long. */
+  async onlyStreams(): Promise<boolean> {
+    const late = new Promise<false>((resolve) => this.#late = () => resolve(false));
+    const timer = setTimeout(() => this.#late(), REQUESTS_MS);
+    const yes = this.#until(() => this.#open === this.#streams).then(() => true);
+    const answer = await Promise.race([yes, late]);
+    clearTimeout(timer);
+    return answer;
+  }
+
+  /** Settles when all have been sent. */
+  drained(): Promise<void> {
+    this.#late();
+    return this.#until(() => this.#open === 0);
+  }
+
+  #until(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      this.#drained = resolve;
-      if (this.#open === 0) resolve();
+      this.#changed = () => {
+        if (holds()) resolve();
+      };
+      this.#changed();
     });
   }
 }

@@ -13,6 +13,7 @@ import {
   describe,
   type ErrorLogger,
   type FetchHandler,
+  goingAway,
   guarded,
   type ListenOptions,
   readListenOptions,
@@ -28,12 +29,15 @@ export type {
   NodeSocket,
 } from "./node/types.ts";
 export type {
+  DrainOptions,
   ErrorLogger,
   FetchHandler,
   ListenAddress,
   ListenOptions,
   RunningServer,
+  SignalOptions,
   Stoppable,
+  StopSignal,
 } from "./server.ts";
 
 /** Options of {@linkcode toNodeHandler}. */
@@ -169,7 +173,20 @@ export async function serveNode(
 ): Promise<RunningServer> {
   const { logger = console } = options;
   const { hostname, port } = readListenOptions(options);
-  const server = createServer(toNodeHandler(handler, options));
+  let closed = false;
+  const answer = toNodeHandler(
+    (request, host) => closed ? goingAway() : handler(request, host),
+    options,
+  );
+  const server = createServer((incoming, outgoing) => {
+    if (closed) outgoing.setHeader("Connection", "close");
+    // A stream that ends now must not keep its connection: the client would come back by it, and hear
+    // a 503. Node itself keeps it for `keepAliveTimeout`, and newer ones for a second more.
+    outgoing.on("finish", () => {
+      if (closed) incoming.socket.end();
+    });
+    answer(incoming, outgoing);
+  });
   const unused = unusedSockets(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -184,15 +201,14 @@ export async function serveNode(
   const address = typeof bound === "object" && bound !== null
     ? { hostname: bound.address, port: bound.port }
     : { hostname, port };
+  let ended: Promise<void> | undefined;
   return runningServer(address, options, {
-    gently: () => {
-      // What ends from now on must not keep its connection for a next request.
-      server.keepAliveTimeout = 1;
-      return new Promise((resolve) => {
-        server.close(resolve);
-        for (const socket of unused) socket.destroy();
-      });
+    unlisten: () => {
+      closed = true;
+      ended = new Promise((resolve) => server.close(() => resolve()));
+      for (const socket of unused) socket.destroy();
     },
+    ended: () => Promise.resolve(ended),
     now: () => server.closeAllConnections(),
   });
 }

@@ -1,12 +1,25 @@
 /**
- * What the adapters that open a port have in common: their options, and a shutdown which says
- * goodbye to every client before the port closes.
+ * What the adapters that open a port have in common: their options, and a running server which says
+ * goodbye to every client before it ends.
  *
  * @module
  */
 import { ConfigError } from "../errors.ts";
+import { readDrainOptions } from "../hub/leaving.ts";
 import { refusal } from "../hub/refusal.ts";
+import type { DrainOptions } from "../hub/types.ts";
 import { errorForLog, forLog } from "../wire/text.ts";
+import {
+  type ProcessHost,
+  STOP_SIGNALS,
+  stopOnSignals,
+  type StopSignal,
+  thisProcess,
+} from "./signals.ts";
+import { type Closing, Stopper } from "./stopping.ts";
+
+export type { DrainOptions } from "../hub/types.ts";
+export type { StopSignal } from "./signals.ts";
 
 /**
  * What an adapter calls for each request: `hub.handler`, the `fetch` of a Hono app, or your own
@@ -25,6 +38,22 @@ export interface Stoppable {
    * @param options `signal` ends the waiting early.
    */
   shutdown(options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /**
+   * Ends its streams without a hurry. What has none is shut down when the lame duck is over.
+   *
+   * @param options How long each part may take; `signal` ends the waiting early.
+   */
+  drain?(options?: DrainOptions): Promise<void>;
+}
+
+/** What a server does on a signal, as {@linkcode ListenOptions.drainOnSignal} takes it. */
+export interface SignalOptions {
+  /** As {@linkcode DrainOptions.lameDuckMs}; 5000. */
+  readonly lameDuckMs?: number;
+  /** As {@linkcode DrainOptions.spreadMs}; 3000. */
+  readonly spreadMs?: number;
+  /** On which; `["SIGTERM", "SIGINT"]`. On Windows only SIGINT comes. */
+  readonly signals?: readonly StopSignal[];
 }
 
 /** Where an adapter writes what went wrong: `console`, or a hub's logger. */
@@ -54,9 +83,16 @@ export interface ListenOptions {
   readonly hostname?: string;
   /**
    * How long a shutdown may take in all, in milliseconds; 10 000; 1 to 2^31 − 1. What has not ended
-   * by then is cut.
+   * by then is cut. A drain's lame duck and spread come before it.
    */
   readonly shutdownMs?: number;
+  /**
+   * Whether the server drains on SIGTERM and SIGINT, and then ends the process: with 0, or with 1 when
+   * something failed, which is logged. `false`, because the signals are the process's own. At SIGINT,
+   * behind which somebody waits at a terminal, there is neither lame duck nor spread. A second signal
+   * exits at once, with 143 or 130. Several servers of one process wait for one another.
+   */
+  readonly drainOnSignal?: boolean | SignalOptions;
   /** Where a handler that threw is logged; `console`. */
   readonly logger?: ErrorLogger;
   /**
@@ -65,6 +101,12 @@ export interface ListenOptions {
    * @param address Where.
    */
   onListen?(address: ListenAddress): void;
+  /**
+   * Called once, when the server has stopped, whoever asked for it, and before the process exits: to
+   * leave the relay, to close the journal. It gets what is left of {@linkcode ListenOptions.shutdownMs},
+   * and at least a second.
+   */
+  onStopped?(): void | Promise<void>;
 }
 
 /** A server that listens. */
@@ -72,26 +114,31 @@ export interface RunningServer extends ListenAddress {
   /** Where a client on this machine reaches it: `http://127.0.0.1:8000`, without a path. */
   readonly url: string;
   /**
-   * Shuts the hubs down, so that each client is told, and then closes the port. When it settles the
-   * process may exit: what was told has left. A second call joins the first.
+   * Closes the port, shuts the hubs down, so that each client is told, and waits until the streams have
+   * ended. When it settles the process may exit: what was told has left. A second call joins the first;
+   * a drain that is under way goes on without its waiting.
    *
-   * @returns Settles within {@linkcode ListenOptions.shutdownMs}, and a tenth of a second for the cut.
-   * @throws What a hub's shutdown threw, after the port was closed.
+   * @returns Settles within {@linkcode ListenOptions.shutdownMs}, a tenth of a second for the cut, and
+   * what {@linkcode ListenOptions.onStopped} may take.
+   * @throws What a hub's shutdown threw, or `onStopped`, after the port was closed.
    */
   shutdown(): Promise<void>;
-}
-
-/** The two ways to close a runtime's server. */
-export interface Closing {
-  /** Takes no new connection, and settles when the open responses have ended. */
-  gently(): Promise<unknown>;
-  /** Cuts what is still open. */
-  now(): void;
+  /**
+   * Leaves without a hurry: serves everybody while the hubs' readiness has failed already, closes the
+   * port, lets the hubs send their clients away one by one, and stops like a shutdown. Joins whatever
+   * is under way.
+   *
+   * @param options How long each part may take; `signal` ends the waiting early.
+   * @returns Settles within the two, and what a shutdown may take.
+   * @throws {ConfigError} When a number is out of bounds.
+   * @throws What a shutdown throws.
+   */
+  drain(options?: DrainOptions): Promise<void>;
 }
 
 const DEFAULT_PORT = 8000;
 const DEFAULT_SHUTDOWN_MS = 10_000;
-const CUT_MS = 100;
+const DEFAULT_SIGNALS: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
 const MAX_SHUTDOWN_MS = 2_147_483_647;
 
 /**
@@ -99,14 +146,36 @@ const MAX_SHUTDOWN_MS = 2_147_483_647;
  *
  * @param options What the application passed.
  * @returns The address, with the defaults in place.
- * @throws {ConfigError} When `shutdownMs` is out of bounds: found now, not during a shutdown.
+ * @throws {ConfigError} When `shutdownMs` or `drainOnSignal` is out of bounds: found now, not during a
+ * shutdown.
+ * @throws {Error} When signals are asked for, and the runtime has no process.
  */
 export function readListenOptions(options: ListenOptions): ListenAddress {
   const { shutdownMs = DEFAULT_SHUTDOWN_MS } = options;
   if (!(shutdownMs >= 1 && shutdownMs <= MAX_SHUTDOWN_MS)) {
     throw new ConfigError("shutdownMs", `it is ${shutdownMs}, it must be 1 to ${MAX_SHUTDOWN_MS}`);
   }
+  if (readSignalOptions(options) !== undefined) thisProcess();
   return { hostname: options.hostname ?? "0.0.0.0", port: options.port ?? DEFAULT_PORT };
+}
+
+/** What to do on a signal; nothing unless it was asked for. */
+function readSignalOptions({ drainOnSignal = false }: ListenOptions):
+  | {
+    readonly signals: readonly StopSignal[];
+    readonly lameDuckMs: number;
+    readonly spreadMs: number;
+  }
+  | undefined {
+  if (drainOnSignal === false) return undefined;
+  const { signals = DEFAULT_SIGNALS, ...times } = drainOnSignal === true ? {} : drainOnSignal;
+  for (const signal of signals) {
+    if (!STOP_SIGNALS.includes(signal)) {
+      throw new ConfigError("signals", `it must name only ${STOP_SIGNALS.join(", ")}`);
+    }
+  }
+  const { lameDuckMs, spreadMs } = readDrainOptions(times);
+  return { signals, lameDuckMs, spreadMs };
 }
 
 /**
@@ -115,62 +184,63 @@ export function readListenOptions(options: ListenOptions): ListenAddress {
  * @param address Where it listens.
  * @param options What the application passed.
  * @param closing How the runtime's server is closed.
+ * @param host The process whose signals are meant; this one.
  * @returns The running server.
  */
 export function runningServer(
   address: ListenAddress,
   options: ListenOptions,
   closing: Closing,
+  host?: ProcessHost,
 ): RunningServer {
-  let stopping: Promise<void> | undefined;
+  const { hub = [], shutdownMs = DEFAULT_SHUTDOWN_MS, logger = console } = options;
+  let forget = (): void => {};
+  const stopper = new Stopper(closing, {
+    hubs: "shutdown" in hub ? [hub] : hub,
+    shutdownMs,
+    onStopped: () => options.onStopped?.(),
+    onSettled: () => forget(),
+  });
+  const onSignal = readSignalOptions(options);
+  if (onSignal !== undefined) {
+    const { signals, ...times } = onSignal;
+    const stop = async (signal: StopSignal): Promise<void> => {
+      const waits = signal === "SIGINT" ? { lameDuckMs: 0, spreadMs: 0 } : times;
+      try {
+        await stopper.drain({ ...waits, signal: undefined, exits: true });
+      } catch (error) {
+        logger.error(`The shutdown failed: ${describe(error)}`);
+        throw error;
+      }
+    };
+    forget = stopOnSignals(host ?? thisProcess(), { signals, stop });
+  }
   options.onListen?.(address);
   return {
     ...address,
     url: urlOf(address),
-    shutdown: () => stopping ??= stop(options, closing),
+    shutdown: () => stopper.shutdown(),
+    drain: async (plan = {}) => await stopper.drain({ ...readDrainOptions(plan), exits: false }),
   };
-}
-
-async function stop(options: ListenOptions, closing: Closing): Promise<void> {
-  const { hub = [], shutdownMs = DEFAULT_SHUTDOWN_MS } = options;
-  const hubs = "shutdown" in hub ? [hub] : hub;
-  const deadline = new AbortController();
-  const { signal } = deadline;
-  const expired = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  const timer = setTimeout(
-    () => deadline.abort(new Error("The shutdown took too long")),
-    shutdownMs,
-  );
-  try {
-    // One hub's failure must neither keep another's clients waiting nor leave the port open.
-    const stopped = Promise.allSettled(hubs.map(async (one) => await one.shutdown({ signal })));
-    const outcomes = await Promise.race([stopped, expired.then(() => [])]);
-    const closed = closing.gently();
-    await Promise.race([closed, expired]);
-    if (signal.aborted) await cutNow(closing, closed);
-    for (const outcome of outcomes) {
-      // A hub that was given up on says so with the signal's reason: that is no failure of its own.
-      if (outcome.status === "rejected" && !signal.aborted) throw outcome.reason;
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** What the cut leads to happens soon; whether a runtime can tell is not worth waiting for. */
-async function cutNow(closing: Closing, closed: Promise<unknown>): Promise<void> {
-  closing.now();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([closed, new Promise<void>((resolve) => timer = setTimeout(resolve, CUT_MS))]);
-  clearTimeout(timer);
 }
 
 function urlOf({ hostname, port }: ListenAddress): string {
   // The wildcard is where a server listens, not where a client can go.
   if (hostname === "0.0.0.0" || hostname === "::") return `http://localhost:${port}`;
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
+/**
+ * What a request hears that comes by a connection from before the port was closed.
+ *
+ * @param headers To add: `Connection: close` where the response goes out as HTTP/1.1 for sure.
+ * @returns The 503 of a hub that is shutting down.
+ */
+export function goingAway(headers: Readonly<Record<string, string>> = {}): Response {
+  return refusal(503, "sse_unavailable", "The server is shutting down", {
+    "Retry-After": "1",
+    ...headers,
+  });
 }
 
 /**

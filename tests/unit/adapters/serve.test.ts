@@ -2,11 +2,17 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { serveBun } from "../../../src/adapters/bun.ts";
 import { serveDeno } from "../../../src/adapters/deno.ts";
 import { serveNode } from "../../../src/adapters/node.ts";
-import type { FetchHandler, ListenOptions, RunningServer } from "../../../src/adapters/server.ts";
+import type {
+  FetchHandler,
+  ListenOptions,
+  RunningServer,
+  Stoppable,
+} from "../../../src/adapters/server.ts";
 import { createHub } from "../../../src/hub/hub.ts";
 import type { Hub } from "../../../src/hub/types.ts";
 import { eventually } from "../../support/poll.ts";
 import { test } from "../../support/test.ts";
+import { open } from "./node_server.ts";
 
 type Serve = (handler: FetchHandler, options: ListenOptions) => Promise<RunningServer>;
 
@@ -81,6 +87,56 @@ for (const [name, serve] of servers) {
     const down = server.shutdown();
     release();
     assertEquals(await answer, "answered");
+    await down;
+  });
+
+  test(`${name}: the port is closed when the first goodbye comes, not only when the last has`, async () => {
+    const hub = createHub();
+    let end = (): void => {};
+    const held: Stoppable = { shutdown: () => new Promise((resolve) => end = resolve) };
+    const server = await serve(hub.handler, { hub: [hub, held], ...local });
+    const texts = await streams(hub, server, 2);
+    const down = server.shutdown();
+    await Promise.all(texts);
+    await assertRejects(() => fetch(server.url));
+    end();
+    await down;
+  });
+
+  test(`${name}: a drain serves newcomers while it is a lame duck, and closes the port after`, async () => {
+    const hub = createHub();
+    const server = await serve(hub.handler, { hub, ...local });
+    const [first] = await streams(hub, server, 1);
+    const drained = server.drain({ lameDuckMs: 100, spreadMs: 0 });
+    assertEquals(hub.state, "lame_duck");
+    const late = await (await fetch(server.url)).text();
+    assert(late.endsWith(`retry: 1000\n\n${GOODBYE}`), late);
+    assertEquals(await first?.then((text) => text.endsWith(GOODBYE)), true);
+    await drained;
+    await assertRejects(() => fetch(server.url));
+  });
+
+  test(`${name}: a request half sent when the port closes is refused or cut, and its connection closed`, async () => {
+    let asked = 0;
+    let end = (): void => {};
+    const hub: Stoppable = { shutdown: () => new Promise((resolve) => end = resolve) };
+    const handler = (): Response => new Response(`answer ${++asked}`);
+    const server = await serve(handler, { hub, ...local });
+    const socket = await open(server.port);
+    let text = "";
+    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+    socket.on("data", (chunk: string) => text += chunk).on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await eventually(() => text.includes("answer 1"), { what: "the answer" });
+    text = "";
+    socket.write("GET / HTTP/1.1\r\n");
+    // So that the server has read it; an answer shows that it has read what was sent before.
+    await (await fetch(server.url)).text();
+    const down = server.shutdown();
+    socket.write("Host: a\r\n\r\n");
+    await closed;
+    assert(text === "" || /^HTTP\/1.1 503 [^]*\r\nconnection: close\r\n/i.test(text), text);
+    end();
     await down;
   });
 

@@ -1,0 +1,139 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { AckWindow } from "../../../src/adapters/cloudflare/hop/window.ts";
+import { ACK_BYTES, WINDOW_BYTES } from "../../../src/adapters/cloudflare/hop/wire.ts";
+import { test } from "../../support/test.ts";
+import { type HopClient, HopWorld, settle } from "./cloudflare_hop_world.ts";
+
+const TOPICS = ["a", "b", "c"] as const;
+const LARGEST = 1_000_000;
+
+type Op =
+  | { readonly kind: "publish"; readonly topic: string; readonly size: number }
+  | { readonly kind: "hear" | "read"; readonly client: number; readonly count: number }
+  | { readonly kind: "break"; readonly client: number }
+  | { readonly kind: "sleep" | "reset" }
+  | { readonly kind: "time"; readonly ms: number };
+
+const client = fc.nat(2);
+const op: fc.Arbitrary<Op> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("publish" as const),
+      topic: fc.constantFrom("", ...TOPICS),
+      size: fc.oneof(
+        { weight: 8, arbitrary: fc.nat(200) },
+        { weight: 3, arbitrary: fc.constantFrom(40_000, 90_000) },
+        { weight: 1, arbitrary: fc.constant(LARGEST) },
+      ),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("hear" as const, "read" as const),
+      client,
+      count: fc.integer({ min: 1, max: 6 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("break" as const), client }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom("sleep" as const, "reset" as const) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("time" as const),
+      ms: fc.integer({ min: 1, max: 5000 }),
+    }),
+  },
+);
+
+/** Reads until nothing comes any more, whatever was broken before. */
+async function drain(world: HopWorld, one: HopClient): Promise<void> {
+  for (let quiet = 0; quiet < 8;) {
+    const { length } = one.seen;
+    // Long enough for a line to come back, and not so long that it gives up.
+    world.clock.advance(300);
+    await settle();
+    one.wire.deliver();
+    await one.read();
+    quiet = one.seen.length === length ? quiet + 1 : 0;
+  }
+}
+
+test("whatever sleeps, breaks off or does not read, every client gets exactly its events, in order", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(op, { maxLength: 60 }), async (ops) => {
+      const world = new HopWorld();
+      await world.wake();
+      const listens = [null, ["a"], ["b", "c"]];
+      for (const topics of listens) await world.join(topics);
+      const published: { readonly topic: string; readonly offset: number }[] = [];
+      for (const one of ops) {
+        switch (one.kind) {
+          case "publish": {
+            const offset = await world.publish(one.topic, "x".repeat(one.size));
+            published.push({ topic: one.topic, offset });
+            break;
+          }
+          case "hear":
+            world.clients[one.client]?.wire.deliver(one.count);
+            break;
+          case "read":
+            for (let n = 0; n < one.count; n++) await world.clients[one.client]?.read();
+            break;
+          case "break":
+            world.clients[one.client]?.wire.break();
+            break;
+          case "sleep":
+            await world.sleep();
+            break;
+          case "reset":
+            await world.reset();
+            break;
+          case "time":
+            world.clock.advance(one.ms);
+        }
+        await settle();
+      }
+      for (const [index, one] of world.clients.entries()) {
+        await drain(world, one);
+        const topics = listens[index] ?? null;
+        const expected = published
+          .filter(({ topic }) => topics === null || topic === "" || topics.includes(topic))
+          .map(({ offset }) => offset);
+        assertEquals(one.offsets, expected);
+        assert(one.peak < WINDOW_BYTES + LARGEST + 100, `${one.peak} bytes were on their way`);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a window never lets more than its bound and one frame go ahead of what was taken", () => {
+  fc.assert(fc.property(
+    fc.array(fc.record({ send: fc.nat(400_000), ack: fc.nat(3_000_000) }), { maxLength: 50 }),
+    (steps) => {
+      const window = new AckWindow({ sent: 0, acked: 0 });
+      for (const { send, ack } of steps) {
+        if (window.room > 0) {
+          const before = window.sent - window.acked;
+          window.send(send);
+          assert(before < WINDOW_BYTES);
+        }
+        const { acked, sent } = window;
+        window.ack(ack);
+        // What goes back, or ahead of what was sent, is not believed.
+        assertEquals(window.acked, ack > acked && ack <= sent ? ack : acked);
+        assertEquals(window.room, Math.max(0, WINDOW_BYTES - (window.sent - window.acked)));
+      }
+    },
+  ));
+});
+
+test("a Worker that has handed everything on has acknowledged enough for the next frame", () => {
+  assert(ACK_BYTES < WINDOW_BYTES);
+});
