@@ -179,7 +179,8 @@ export interface OutgoingEvent {
 /** Who carries a hub's events to its siblings on other pods. `joinRelay` makes one. */
 export interface Siblings {
   /**
-   * Called before an event reaches anybody here: what cannot be carried must not reach one pod only.
+   * Called before an event reaches anybody here: what cannot be carried must not reach one pod only. It
+   * must not publish.
    *
    * @param event The event, its data not checked yet.
    * @throws When it cannot be carried; then nobody receives it.

@@ -123,7 +123,11 @@ export class Connection implements Peer {
    * @param frame The frame, just published.
    */
   offer(frame: Frame): void {
-    if (this.over) return;
+    if (this.over) {
+      // A goodbye is not put off for it: no id alone may cover it, then, and no hole be told without it.
+      if (frame.offset !== 0) this.#chunks.clear();
+      return this.feed.pass(frame);
+    }
     const outcome = this.feed.offer(frame, this.#taking);
     if (outcome === "full") return this.#fallBehind(1);
     if (outcome === "passed" || this.#woken) return;

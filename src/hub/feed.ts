@@ -101,13 +101,22 @@ export class Feed {
    */
   offer(frame: Frame, taking: boolean): "queued" | "passed" | "full" {
     if (this.#catching) {
-      if (frame.offset !== 0) this.#catchUp.owed++;
+      this.pass(frame);
       return "passed";
     }
     const outcome = this.#queue.push(frame, taking || !this.overdue(frame.born));
     if (outcome === "dropped") return "passed";
     if (!taking) this.noteOver(frame.born);
     return outcome;
+  }
+
+  /**
+   * Takes note of a frame that was just published and is not queued.
+   *
+   * @param frame The frame.
+   */
+  pass(frame: Frame): void {
+    if (this.#catching && frame.offset !== 0) this.#catchUp.owed++;
   }
 
   /**
@@ -230,9 +239,12 @@ export class Feed {
    */
   put(parts: Uint8Array[], room: number): void {
     if (this.#queue.length > 0) {
-      for (const frame of this.dequeue(room, parts.length === 0)) {
-        room -= putFrame(parts, frame, this.#catchUp.withheldAfter);
-      }
+      do {
+        for (const frame of this.dequeue(room, parts.length === 0)) {
+          room -= putFrame(parts, frame, this.#catchUp.withheldAfter);
+        }
+        // Where all of it was withheld there is no chunk after which the peer would ask for the next.
+      } while (parts.length === 0 && this.#queue.length > 0);
       if (this.#queue.length > 0) return;
     }
     if (this.#catching && room > 0 && this.#catchUp.put(parts, room)) this.#catching = false;

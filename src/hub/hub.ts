@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { checkWait } from "./leaving.ts";
 import { type HubOptions, readOptions } from "./options.ts";
 import { Roster } from "./roster.ts";
 import { RosterHub } from "./roster_hub.ts";
@@ -44,6 +45,6 @@ class BroadcastHub extends RosterHub implements Hub {
   }
 
   gap({ spreadMs = 0 }: { readonly spreadMs?: number } = {}): number {
-    return this.roster.gap(spreadMs);
+    return this.roster.gap(checkWait("spreadMs", spreadMs));
   }
 }

@@ -32,8 +32,8 @@ export interface DrainPlan {
  */
 export function readDrainOptions(options: DrainOptions): DrainPlan {
   return {
-    lameDuckMs: wait("lameDuckMs", options.lameDuckMs ?? LAME_DUCK_MS),
-    spreadMs: wait("spreadMs", options.spreadMs ?? SPREAD_MS),
+    lameDuckMs: checkWait("lameDuckMs", options.lameDuckMs ?? LAME_DUCK_MS),
+    spreadMs: checkWait("spreadMs", options.spreadMs ?? SPREAD_MS),
     signal: options.signal,
   };
 }
@@ -58,7 +58,15 @@ export async function leave(roster: Roster, plan: DrainPlan): Promise<void> {
   }, ends);
 }
 
-function wait(option: string, ms: number): number {
+/**
+ * Checks how long something is to take.
+ *
+ * @param option What the application calls it.
+ * @param ms What it passed, in milliseconds.
+ * @returns It.
+ * @throws {ConfigError} When it is not a whole number that a timer can wait for.
+ */
+export function checkWait(option: string, ms: number): number {
   if (Number.isSafeInteger(ms) && ms >= 0 && ms <= MAX_MS) return ms;
   throw new ConfigError(option, `it is ${ms}, it must be a whole number from 0 to ${MAX_MS}`);
 }

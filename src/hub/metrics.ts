@@ -37,7 +37,7 @@ export interface HubMetrics {
   readonly refused: number;
   /** How often events of other pods were lost on their way here. */
   readonly gaps: number;
-  /** `sse:lag` notices written. */
+  /** `sse:lag` notices written to clients that fell behind: those of `gaps` do not count. */
   readonly lagNotices: number;
   /** Frames that those notices said were missed. */
   readonly lagMissed: number;

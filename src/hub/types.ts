@@ -86,6 +86,7 @@ export interface Hub extends StreamHub {
    *
    * @param options `spreadMs`: over how many milliseconds those are sent away who must be; 0.
    * @returns The offset; 0 after shutdown.
+   * @throws {ConfigError} When `spreadMs` is not a whole number from 0; nothing has changed then.
    */
   gap(options?: { readonly spreadMs?: number }): number;
 }

@@ -14,6 +14,8 @@ import type { Report } from "./reports.ts";
 /** What a reader is told of its connection beforehand. */
 export interface Expected {
   readonly topics: readonly string[] | null;
+  /** Whether it said that it understands being told of lost events. */
+  readonly declaresLag: boolean;
   /** Whether a hole may be told and passed; otherwise it must be the end. */
   readonly maySkip: boolean;
   readonly verdict: Verdict;
@@ -36,8 +38,14 @@ export class Reader {
   connection = "";
   /** How many frames the lag notices named. */
   missed = 0;
-  /** How many lag notices there were. */
+  /** How many lag notices there were, besides those of lost events of other pods. */
   lags = 0;
+  /** How often it was told, exactly where they would stand, of lost events of other pods. */
+  gaps = 0;
+  /** How many events it was given without their id. */
+  withheld = 0;
+  /** The waits that it was asked to keep after its opening. */
+  readonly retries: number[] = [];
   /** How many events it was given. */
   events = 0;
   /** How many hooks ran to their end. */
@@ -48,7 +56,10 @@ export class Reader {
   readonly #parser: Parser;
   #chunks = 0;
   #read = 0;
+  /** The newest offset that it was given, or told of as missed. */
   #position: number;
+  /** The newest of which it knows the id. */
+  #cursor: number;
   /** The number of the newest event it was given, over durable and ephemeral ones. */
   #newest = -1;
   #dropped: number | null = null;
@@ -62,6 +73,7 @@ export class Reader {
     this.#history = history;
     this.#expected = expected;
     this.#position = expected.start;
+    this.#cursor = expected.start;
     this.#parser = new Parser({
       onEvent: ({ name, data, id }) => this.#reports.push({ kind: "event", name, data, id }),
       onId: (id) => this.#reports.push({ kind: "id", id }),
@@ -72,7 +84,20 @@ export class Reader {
 
   /** The offset with which a client would come back. */
   get position(): number {
-    return this.#position;
+    return this.#cursor;
+  }
+
+  /**
+   * From here on no id may reach it: it would come back with a cursor that says it had missed nothing.
+   */
+  get #mute(): number {
+    const { declaresLag, start } = this.#expected;
+    return declaresLag ? Infinity : this.#history.gapAfter(start);
+  }
+
+  /** Whether anything was written to it: that begins with a hello. */
+  get begun(): boolean {
+    return this.#chunks > 0;
   }
 
   /** Whether everything that it should have been given so far was given or told as missed. */
@@ -105,7 +130,7 @@ export class Reader {
     if (this.#dropped !== null) assert(isLag, "the comment stands right before its lag");
     switch (report.kind) {
       case "retry":
-        return assert(false, "retry only once");
+        return void this.retries.push(report.ms);
       case "comment":
         return this.#comment(report.text);
       case "id":
@@ -134,7 +159,8 @@ export class Reader {
     assert(!this.#hooking, "no id alone while a hook writes");
     assert(offset >= this.#position && offset <= this.#history.head, "an id alone goes forward");
     assertEquals(this.#missing(offset), [], "an id alone covers only what was given");
-    this.#position = offset;
+    assert(offset < this.#mute, "no id at or above what it cannot be told of");
+    this.#position = this.#cursor = offset;
   }
 
   #event({ name, data, id }: Extract<Report, { kind: "event" }>): void {
@@ -162,36 +188,45 @@ export class Reader {
       assert(number >= this.#expected.published, "an ephemeral event is never replayed");
       return assert(hears(this.#expected.topics, data.split(":")[1] ?? ""), "another's topic");
     }
-    const offset = this.#offset(id ?? "");
-    assert(offset > this.#position, `offset ${offset} at or below ${this.#position}`);
     const [next] = this.#missing(this.#history.head);
-    assertEquals({ offset, name, data }, {
-      offset: next?.offset ?? NaN,
-      name: next?.name ?? "",
-      data: next?.data ?? "",
-    });
+    const offset = next?.offset ?? NaN;
+    assertEquals({ name, data }, { name: next?.name ?? "", data: next?.data ?? "" });
     this.#position = offset;
+    if (offset > this.#mute) {
+      this.withheld++;
+      return assertEquals(id, null, "without its id behind what it cannot be told of");
+    }
+    assertEquals(this.#offset(id ?? ""), offset);
+    this.#cursor = offset;
   }
 
   #lag(data: string): void {
     const { missed, from, to } = JSON.parse(data);
-    assert(this.#expected.maySkip, "only who declared it is told of a hole");
-    assertEquals(missed, this.#dropped, "the comment says the same number");
+    assert(this.#expected.declaresLag, "only who declared it is told of a hole");
+    assertEquals(missed, this.#dropped, "the comment says the same number, where there is one");
     this.#dropped = null;
     assert(!this.#hooking, "a hole is told where it stands, not within a hook's frames");
     const [start, end] = [this.#offset(from), this.#offset(to)];
     assert(start >= this.#position && end > start);
     assertEquals(this.#missing(start), [], "all before the hole was given");
     const lost = this.#missing(end);
-    assertEquals(missed, lost.length, "the exact number");
+    this.#position = this.#cursor = end;
+    const unknown = lost.some(({ gap }) => gap === true);
+    if (unknown && lost.length === 1 && lost[0]?.offset === end && end === start + 1) {
+      assertEquals(missed, null, "nobody knows how many");
+      this.gaps++;
+      return;
+    }
+    assert(this.#expected.maySkip, "a hole is passed only where that is the policy");
+    assertEquals(missed, unknown ? null : lost.length, "the exact number, or none");
     assert(lost.length > 0 && lost.every((event) => !this.#history.holds(event)));
-    this.missed += missed;
+    this.missed += missed ?? 0;
     this.lags++;
-    this.#position = end;
   }
 
   #missing(to: number): ReturnType<History["matching"]> {
-    return this.#history.matching(this.#position, to, this.#expected.topics);
+    const all = this.#history.matching(this.#position, to, this.#expected.topics);
+    return this.#expected.declaresLag ? all : all.filter(({ gap }) => gap !== true);
   }
 
   #offset(id: string): number {

@@ -20,6 +20,8 @@ export interface Published {
   readonly bytes: number;
   /** When it was published, on the monotonic clock. */
   readonly born: number;
+  /** Whether it is no event, but a place where some are missing that nobody here ever had. */
+  readonly gap?: boolean;
 }
 
 /** The bounds that decide what is held. */
@@ -65,6 +67,22 @@ export class History {
     this.all.push(published);
     this.evict(event.born);
     return published;
+  }
+
+  /** Remembers that events are missing: that takes an offset, and is as old as an event. */
+  gap(born: number): Published {
+    return this.publish({ topic: "", name: "", data: "", bytes: 200, born, gap: true });
+  }
+
+  /** How often events went missing. */
+  get gaps(): number {
+    return this.all.filter(({ gap }) => gap === true).length;
+  }
+
+  /** The first place after an offset where events are missing; infinity for none. */
+  gapAfter(offset: number): number {
+    const found = this.all.find((event) => event.gap === true && event.offset > offset);
+    return found?.offset ?? Infinity;
   }
 
   /** Evicts one by one from the oldest, until every bound holds. */
@@ -113,6 +131,8 @@ export class History {
     if (epoch !== this.epoch) return "epoch_changed";
     const offset = Number(digits);
     if (offset > this.head) return "gap_ahead";
+    // What is missing is not even known: whoever stands before it may have missed anything.
+    if (this.gapAfter(offset) !== Infinity) return "gap_floor";
     const missed = this.matching(offset, this.head, topics);
     if (!missed.every((event) => this.holds(event))) return "gap_floor";
     return missed.length > this.#bounds.replyMaxEvents ? "gap_budget" : "resumed";

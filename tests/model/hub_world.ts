@@ -12,16 +12,20 @@ import { FakeClock } from "../../src/testing/fake_clock.ts";
 import { RecordingSink } from "../../src/testing/recording_sink.ts";
 import { EPHEMERAL, HOOK, Reader } from "./delivery.ts";
 import { History } from "./history.ts";
+import { endsWhole, judgeMetrics, judgePresence } from "./hub_accounts.ts";
 import type { Step, Tally, WorldOptions } from "./schedule.ts";
 
 interface Client {
   readonly sink: RecordingSink;
   readonly reader: Reader;
   readonly open: () => void;
+  readonly declaresLag: boolean;
   /** Whether its runtime has taken every chunk at once, always. */
   eager: boolean;
   /** Whether the test ended it. */
   gone: boolean;
+  /** By when it must have been sent away, on the monotonic clock, for it cannot be told of a gap. */
+  awayBy: number;
 }
 
 const TTL_MS = 60_000;
@@ -42,6 +46,10 @@ export class HubWorld {
   #published = 0;
   /** How many bytes were published since the connections could last take any. */
   #burst = 0;
+  /** When a drain has stopped taking newcomers, and by when it has sent everybody away. */
+  #leaving = { from: Infinity, by: Infinity };
+  /** Whether the schedule is over, and the hub shut down at once. */
+  #finishing = false;
 
   /** @param options What this schedule varies. */
   constructor(options: WorldOptions) {
@@ -78,6 +86,12 @@ export class HubWorld {
       case "connect":
         this.#connect(step);
         break;
+      case "gap":
+        this.#gap(step.spreadMs);
+        break;
+      case "drain":
+        this.#drain(step);
+        break;
       case "wait":
         await this.#wait(step.ms);
         break;
@@ -88,6 +102,7 @@ export class HubWorld {
         this.#act(step.do, step.client);
     }
     this.#judge();
+    if (step.do === "wait" || step.do === "turn") this.#judgeEager();
   }
 
   /** Adds what happened to a tally. */
@@ -100,12 +115,15 @@ export class HubWorld {
     for (const { reader } of this.#clients) {
       tally.events += reader.events;
       tally.lags += reader.lags;
+      tally.gaps += reader.gaps;
+      tally.withheld += reader.withheld;
       tally.hooked += reader.hooks;
     }
   }
 
   /** Lets every client that is left take everything, and judges that nothing is missing. */
   async finish(): Promise<void> {
+    this.#finishing = true;
     for (const client of this.#clients) {
       client.open();
       if (!client.gone) client.sink.accept();
@@ -134,8 +152,9 @@ export class HubWorld {
     await this.#wait(WRITE_TIMEOUT_MS + TICKS_MS);
     assert(stopped, "a shutdown is bounded");
     assertEquals([this.clock.pending, this.hub.clientCount], [0, 0], "nothing is left behind");
-    this.#judgePresence();
-    this.#judgeMetrics();
+    const readers = this.#clients.map(({ reader }) => reader);
+    judgePresence(readers, this.#presence);
+    judgeMetrics(readers, this.hub.metrics(), this.#history.gaps);
   }
 
   #publish({ topic, size, ephemeral }: Extract<Step, { do: "publish" }>): void {
@@ -143,10 +162,27 @@ export class HubWorld {
     const name = ephemeral ? EPHEMERAL : "durable";
     this.#burst += size + 200;
     const offset = this.hub.publish({ topic, name, data, ephemeral });
-    if (ephemeral) return assertEquals(offset, 0);
+    if (ephemeral || this.hub.state === "stopped") return assertEquals(offset, 0);
     const bytes = size + 100;
     const event = this.#history.publish({ topic, name, data, bytes, born: this.clock.monotonic() });
     assertEquals(offset, event.offset);
+  }
+
+  #gap(spreadMs: number): void {
+    const offset = this.hub.gap({ spreadMs });
+    if (this.hub.state === "stopped") return assertEquals(offset, 0);
+    const now = this.clock.monotonic();
+    assertEquals(offset, this.#history.gap(now).offset, "a gap takes one offset");
+    for (const client of this.#clients) {
+      if (!client.declaresLag) client.awayBy = Math.min(client.awayBy, now + spreadMs + TICKS_MS);
+    }
+  }
+
+  #drain({ lameDuckMs, spreadMs }: Extract<Step, { do: "drain" }>): void {
+    void this.hub.drain({ lameDuckMs, spreadMs });
+    if (this.#leaving.from !== Infinity) return;
+    const from = this.clock.monotonic() + lameDuckMs;
+    this.#leaving = { from, by: from + spreadMs + 2 * TICKS_MS };
   }
 
   #connect({ topics, lag, cursor, ready, hook }: Extract<Step, { do: "connect" }>): void {
@@ -168,6 +204,7 @@ export class HubWorld {
     const expected = {
       topics,
       verdict,
+      declaresLag: lag,
       maySkip: lag && this.#options.slow === "lag",
       start: verdict === "resumed" ? Number(presented.split(":")[1]) : head,
       published: this.#published,
@@ -176,9 +213,15 @@ export class HubWorld {
       ...(topics !== null && { topics }),
       ...(hook !== "none" && { onConnect }),
     });
+    const late = this.hub.state === "draining" || this.hub.state === "stopped";
+    assertEquals(response.status, late ? 503 : 200, "one that leaves takes no newcomers");
+    if (late) return;
     const reader = new Reader(this.#history, expected);
     const sink = RecordingSink.for(response, ready);
-    this.#clients.push({ sink, reader, open, eager: ready && hook === "none", gone: false });
+    const eager = ready && hook === "none";
+    this.#clients.push({
+      ...{ sink, reader, open, eager, declaresLag: lag, gone: false, awayBy: Infinity },
+    });
   }
 
   #presented(cursor: Extract<Step, { do: "connect" }>["cursor"]): string {
@@ -235,46 +278,32 @@ export class HubWorld {
 
   #judge(): void {
     this.#history.evict(this.clock.monotonic());
-    for (const { sink, reader, eager } of this.#clients) {
+    for (const { sink, reader, eager, awayBy } of this.#clients) {
       assertEquals(sink.overruns, 0, "a sink that said no, or that ended, is not written to");
       reader.read(sink.chunks);
       if (sink.ended) assert(endsWhole(sink.chunks), "an orderly end never cuts a frame");
       if (eager && this.#burst < BUFFER_BYTES / 2) {
         assert(reader.reset !== "slow", "a client that takes everything is never slow");
       }
+      if (this.#leaving.from === Infinity || reader.retries.length > 0) {
+        assertEquals(reader.retries, this.#leaving.from === Infinity ? [] : [1000]);
+      }
+      const drained = reader.reset === "shutdown" && awayBy === Infinity && !this.#finishing;
+      if (drained) assertEquals(reader.retries, [1000], "who is drained waits a second");
     }
   }
 
-  #judgePresence(): void {
-    const told = new Map<string, PresenceEvent[]>();
-    for (const event of this.#presence) {
-      told.set(event.connection, [...(told.get(event.connection) ?? []), event]);
-    }
-    const greeted = this.#clients.filter(({ sink }) => sink.chunks.length > 0);
-    assertEquals(told.size, greeted.length, "presence for those who got a hello, and no others");
-    for (const { reader } of greeted) {
-      const events = told.get(reader.connection) ?? [];
-      assertEquals(events.map(({ kind }) => kind), ["connected", "disconnected"]);
-      if (reader.reset === null) continue;
-      const cause = reader.reset === "slow" ? "evicted" : "shutdown";
-      assertEquals(events[1]?.cause, cause);
+  /** What those whose runtime takes everything must have, once the promises have settled. */
+  #judgeEager(): void {
+    const now = this.clock.monotonic();
+    const { from, by } = this.#leaving;
+    if (now < from) assert(["serving", "lame_duck"].includes(this.hub.state));
+    if (now > from + TICKS_MS) assert(["draining", "stopped"].includes(this.hub.state));
+    for (const { sink, reader, eager, gone, awayBy } of this.#clients) {
+      if (gone || !eager) continue;
+      if (sink.ended) continue;
+      assert(reader.complete, "who takes everything has everything");
+      assert(now <= awayBy && now <= by, "who must be sent away is, in time");
     }
   }
-
-  #judgeMetrics(): void {
-    const { verdicts, departures, lagNotices, lagMissed } = this.hub.metrics();
-    const sum = (counts: Readonly<Record<string, number>>): number =>
-      Object.values(counts).reduce((total, count) => total + count, 0);
-    assertEquals([sum(verdicts), sum(departures)], [this.#clients.length, this.#clients.length]);
-    const lags = this.#clients.reduce((total, { reader }) => total + reader.lags, 0);
-    const missed = this.#clients.reduce((total, { reader }) => total + reader.missed, 0);
-    // A notice may have been cut off with its client, so it was counted and not read.
-    assert(lagNotices >= lags && lagMissed >= missed);
-  }
-}
-
-function endsWhole(chunks: readonly Uint8Array[]): boolean {
-  // The last byte may have had a chunk to itself.
-  const end = chunks.slice(-2).flatMap((chunk) => [...chunk.subarray(-2)]).slice(-2);
-  return end.length === 0 || (end[0] === 10 && end[1] === 10);
 }

@@ -35,6 +35,10 @@ export type Step =
     readonly do: "accept" | "acceptOne" | "refuse" | "leave" | "fail" | "open" | "disconnect";
     readonly client: number;
   }
+  /** Events of other pods were lost. */
+  | { readonly do: "gap"; readonly spreadMs: number }
+  /** The hub begins to leave; a second time it joins the first. */
+  | { readonly do: "drain"; readonly lameDuckMs: number; readonly spreadMs: number }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "turn" };
 
@@ -44,6 +48,10 @@ export interface Tally {
   events: number;
   resumed: number;
   lags: number;
+  /** Places where events of other pods were lost, as they were told to those who understand it. */
+  gaps: number;
+  /** Events that were given without the id they have, to those who cannot be told. */
+  withheld: number;
   evicted: number;
   dead: number;
   hooked: number;

@@ -39,6 +39,15 @@ const waits = fc.oneof(
     arbitrary: fc.constantFrom<Step>({ do: "wait", ms: 12_000 }, { do: "wait", ms: 61_000 }),
   },
 );
+const gap: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("gap" as const),
+  spreadMs: fc.constantFrom(0, 30, 200, 1000),
+});
+const drain: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("drain" as const),
+  lameDuckMs: fc.constantFrom(0, 200),
+  spreadMs: fc.constantFrom(0, 200, 1000),
+});
 const turn = fc.constant<Step>({ do: "turn" });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: publish },
@@ -50,6 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: act("fail") },
   { weight: 3, arbitrary: act("open") },
   { weight: 1, arbitrary: act("disconnect") },
+  { weight: 1, arbitrary: gap },
   { weight: 8, arbitrary: turn },
   { weight: 4, arbitrary: waits },
 );
@@ -60,6 +70,7 @@ const slowStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 10, arbitrary: act("acceptOne") },
   { weight: 1, arbitrary: act("leave") },
   { weight: 2, arbitrary: act("open") },
+  { weight: 1, arbitrary: gap },
   { weight: 4, arbitrary: turn },
   { weight: 4, arbitrary: fc.constant<Step>({ do: "wait", ms: 300 }) },
 );
@@ -82,7 +93,10 @@ async function play(
 }
 
 function nothing(): Tally {
-  return { clients: 0, events: 0, resumed: 0, lags: 0, evicted: 0, dead: 0, hooked: 0 };
+  return {
+    ...{ clients: 0, events: 0, resumed: 0, lags: 0, gaps: 0, withheld: 0 },
+    ...{ evicted: 0, dead: 0, hooked: 0 },
+  };
 }
 
 async function everySchedule(
@@ -91,7 +105,11 @@ async function everySchedule(
   numRuns: number,
 ): Promise<Tally> {
   const tally = nothing();
-  const scripts = fc.array(steps, { maxLength: 150, size: "max" });
+  const some = (maxLength: number): fc.Arbitrary<Step[]> =>
+    fc.array(steps, { maxLength, size: "max" });
+  const leaving = fc.tuple(drain, some(40)).map(([first, rest]) => [first, ...rest]);
+  const scripts = fc.tuple(some(130), fc.oneof(fc.constant<Step[]>([]), leaving))
+    .map((parts) => parts.flat());
   const property = fc.asyncProperty(made, scripts, (one, script) => play(one, script, tally));
   await fc.assert(property, { numRuns });
   return tally;
@@ -106,7 +124,8 @@ test("under any schedule each connection gets every frame once and in order, or 
 test("the same where clients are slow, declare lag, and come back with what they hold", async () => {
   const lag = options.map((made) => ({ ...made, slow: "lag" as const }));
   const tally = await everySchedule(lag, slowStep, 200);
-  assert(tally.lags >= 100 && tally.resumed >= 20, JSON.stringify(tally));
+  const { lags, gaps, resumed } = tally;
+  assert(lags >= 100 && gaps >= 100 && resumed >= 20, JSON.stringify(tally));
 });
 
 test("a schedule without a client, and one without an event, end cleanly", async () => {
