@@ -58,7 +58,7 @@ export async function foreground(file, args, env) {
  * @param {readonly string[]} args Its arguments.
  * @param {object} options How.
  * @param {number} options.timeoutMs After how many milliseconds it is ended, with all it started.
- * @param {boolean} [options.quiet] Whether its output is not passed on.
+ * @param {boolean} [options.quiet] Whether its output is not passed on, but only kept.
  * @param {Record<string, string>} [options.env] Variables to add.
  * @returns {Promise<Ended>} How it ended.
  */

@@ -15,26 +15,58 @@ import { program, ROOT } from "./project.mjs";
 
 /**
  * @typedef {import("./counts.mjs").Counts & { note: string }} Result
+ * @typedef {Result & { output: string }} Outcome A result, and the end of what the programs wrote.
  * @typedef {object} Step
  * @property {string} name What `--only` calls it.
  * @property {string} title What it does.
  * @property {boolean} fixed Whether it is a static check, which a filter of files does not concern.
- * @property {() => Promise<Result>} run Runs it.
+ * @property {number} rank Which begin first where several run side by side: those of the lowest.
+ * @property {(quiet: boolean) => Promise<Outcome>} run Runs it; quietly, where its output is not to be
+ * passed on as it comes.
  */
 
 /** Somebody stopped the run: what was counted so far means nothing. */
 export class Interrupted extends Error {
-  constructor() {
+  /** The end of what the programs of the step had written. */
+  output;
+
+  /** @param {string} output */
+  constructor(output) {
     super("Interrupted");
+    this.output = output;
   }
 }
 
 const CHECK_TIMEOUT_MS = 180_000;
 const TESTS_TIMEOUT_MS = 900_000;
+/** What stands for all static checks in {@linkcode BEGIN}: they are short, and tell most. */
+const CHECKS = "";
 /** The order in which the folders of `tests/` run; others follow by name. */
 const ORDER = ["unit", "property", "structure", "conformance", "services"];
 /** So many files of a folder at once; of those that wait for servers most of the time, more. */
-const JOBS = new Map([["unit", 2], ["conformance", 3], ["services", 2]]);
+const JOBS = new Map([["unit", 2], ["conformance", 3], ["services", 2], ["demo", 2]]);
+/**
+ * The order in which steps begin where several run side by side, the others last: the longest first,
+ * and beside it what mostly waits for browsers, so that the two seldom want the same core.
+ */
+const BEGIN = ["conformance", CHECKS, "browsers", "demo", "services"];
+/**
+ * Files that take half a minute and more begin before the others of their folder: one that began last
+ * would run on alone. A list that is out of date costs time, nothing else.
+ */
+const LONG_FILES = [
+  "conformance/workerd_",
+  "conformance/long.",
+  "conformance/node_",
+  "conformance/deno.",
+  "conformance/client_workerd.",
+  "services/cloudflare_",
+  "services/nginx.",
+  "services/journal_pods.",
+  "services/journal_store_",
+  "demo/tabs.",
+  "demo/demo.",
+];
 /** The folder whose tests run on every runtime. */
 const PORTABLE = "unit";
 
@@ -96,7 +128,7 @@ export function tests(flags, filters) {
     sources(`tests/${folder}`).filter((file) =>
       /[._]test\.ts$/.test(file) &&
       (filters.length === 0 || filters.some((part) => file.includes(part)))
-    );
+    ).sort(longFirst);
   const folders = readdirSync(join(ROOT, "tests"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort(inOrder);
   const steps = folders.map((folder) =>
@@ -135,13 +167,16 @@ function check(name, title, args) {
     name,
     title,
     fixed: true,
-    async run() {
-      const { code, late, interrupted } = await capture(required("deno"), args, {
+    rank: begins(CHECKS),
+    async run(quiet) {
+      const { code, output, late, interrupted } = await capture(required("deno"), args, {
         timeoutMs: CHECK_TIMEOUT_MS,
+        quiet,
       });
-      if (interrupted) throw new Interrupted();
-      if (code === 0) return { passed: 1, failed: 0, skipped: 0, note: "" };
-      return { passed: 0, failed: 1, skipped: 0, note: late ? overdue(CHECK_TIMEOUT_MS) : "" };
+      if (interrupted) throw new Interrupted(output);
+      if (code === 0) return { passed: 1, failed: 0, skipped: 0, note: "", output };
+      const note = late ? overdue(CHECK_TIMEOUT_MS) : "";
+      return { passed: 0, failed: 1, skipped: 0, note, output };
     },
   };
 }
@@ -161,18 +196,26 @@ function run(name, title, runner, files, args, env = {}) {
     name,
     title,
     fixed: false,
-    async run() {
+    rank: begins(name),
+    async run(quiet) {
       const file = program(runner);
-      if (file === undefined) return absent(runner);
+      if (file === undefined) return { ...absent(runner), output: "" };
       const { code, output, late, interrupted } = await capture(file, [...args, ...files], {
         timeoutMs: TESTS_TIMEOUT_MS,
+        quiet,
         env,
       });
-      if (interrupted) throw new Interrupted();
-      const result = judge(readCounts(runner, output), code);
+      if (interrupted) throw new Interrupted(output);
+      const result = { ...judge(readCounts(runner, output), code), output };
       return late ? { ...result, note: overdue(TESTS_TIMEOUT_MS) } : result;
     },
   };
+}
+
+/** @param {string} name */
+function begins(name) {
+  const index = BEGIN.indexOf(name);
+  return index === -1 ? BEGIN.length : index;
 }
 
 /** @param {number} ms */
@@ -220,6 +263,19 @@ function sources(folder) {
     if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sources(path);
     return /\.(?:ts|tsx|mts|mjs)$/.test(entry.name) ? [path] : [];
   }).sort();
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ */
+function longFirst(a, b) {
+  /** @param {string} file */
+  const rank = (file) => {
+    const index = LONG_FILES.findIndex((part) => file.includes(`/${part}`));
+    return index === -1 ? LONG_FILES.length : index;
+  };
+  return rank(a) - rank(b);
 }
 
 /**

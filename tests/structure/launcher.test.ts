@@ -1,6 +1,13 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { judge, readCounts } from "../../scripts/lib/counts.mjs";
 import { matches } from "../../scripts/lib/modules.mjs";
+import { sideBySide } from "../../scripts/lib/pool.mjs";
 import { readArguments } from "../../scripts/test.mjs";
 import { test } from "../support/test.ts";
 import { execute, read } from "./project.ts";
@@ -48,6 +55,58 @@ test("a run passes only when its summary and its exit code both say so", () => {
   assertEquals(judge({ passed: 1, failed: 2, skipped: 0 }, 1).failed, 2);
 });
 
+/** Work whose jobs end when the test says so, and what was seen of it. */
+function sideBySideWork(names: string, atOnce: number, first = "") {
+  const running = new Map<string, PromiseWithResolvers<string>>();
+  const [begun, reported]: [string[], string[]] = [[], []];
+  const done = sideBySide({
+    jobs: [...names],
+    atOnce,
+    rank: (name) => first.includes(name) ? 0 : 1,
+    run: (name) => {
+      begun.push(name);
+      const ending = Promise.withResolvers<string>();
+      running.set(name, ending);
+      return ending.promise;
+    },
+    report: (name, result) => void reported.push(name + result),
+  });
+  const end = async (name: string, error?: Error): Promise<void> => {
+    if (error === undefined) running.get(name)?.resolve("!");
+    else running.get(name)?.reject(error);
+    // What follows from it follows without waiting for anything outside.
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  return { begun, reported, done, end };
+}
+
+test("steps run side by side, so many at once, the longest first; reports keep their order", async () => {
+  const { begun, reported, done, end } = sideBySideWork("abcd", 2, "c");
+  assertEquals(begun.join(""), "ca");
+  await end("a");
+  assertEquals([begun.join(""), reported.join("")], ["cab", "a!"]);
+  await end("b");
+  assertEquals([begun.join(""), reported.join("")], ["cabd", "a!b!"]);
+  await end("d");
+  assertEquals(reported.join(""), "a!b!", "it waits for the one before it");
+  await end("c");
+  await done;
+  assertEquals(reported.join(""), "a!b!c!d!");
+});
+
+test("a step that was interrupted ends the run: no other begins, what runs is awaited", async () => {
+  const { begun, reported, done, end } = sideBySideWork("abcde", 3);
+  let over = false;
+  const ended = assertRejects(() => done, Error, "stop").finally(() => over = true);
+  await end("b");
+  await end("a", new Error("stop"));
+  await end("c");
+  assertEquals([begun.join(""), over], ["abcd", false]);
+  await end("d");
+  await ended;
+  assertEquals([begun.join(""), reported.join("")], ["abcd", "b!c!d!"]);
+});
+
 test("packages are installed anew when a version differs or one is missing", () => {
   const lock = {
     "": { version: "0.1.0" },
@@ -66,13 +125,17 @@ test("packages are installed anew when a version differs or one is missing", () 
 });
 
 test("the arguments of npm test are read, and an unknown flag is refused", () => {
-  const { only, filters, requireAll } = readArguments([
+  const { only, filters, requireAll, atOnce } = readArguments([
     "--only=unit,bun",
     "--require-all",
+    "--at-once=3",
     "./tests/unit/wire",
   ]);
   assertEquals([only, filters, requireAll], [["unit", "bun"], ["tests/unit/wire"], true]);
-  assertThrows(() => readArguments(["--onyl=unit"]), Error, "--onyl");
+  assertEquals(atOnce, 3);
+  for (const wrong of ["--onyl=unit", "--at-once=0", "--at-once=", "--at-once=two"]) {
+    assertThrows(() => readArguments([wrong]), Error, wrong);
+  }
 });
 
 test("a command, a step or a runtime that does not exist is refused with those that do", async () => {

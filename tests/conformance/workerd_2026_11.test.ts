@@ -1,0 +1,12 @@
+/**
+ * The conformance suite in a Durable Object: on the workerd of 2026-11, with and without the flag that
+ * makes a request's signal fire.
+ *
+ * @module
+ */
+import { chooseRuntimes } from "../support/runtimes.ts";
+import { conformance } from "../suites/conformance.ts";
+
+const NAMES = "workerd-2026-11,workerd-2026-11-signal";
+
+for (const runtime of chooseRuntimes(NAMES)) conformance(runtime);
