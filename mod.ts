@@ -45,10 +45,30 @@ export {
   type JournalFault,
   JournalGapError,
 } from "./src/errors/journal.ts";
+export { RelayError, type RelayFault } from "./src/errors/relay.ts";
+export { TicketError } from "./src/errors/ticket.ts";
 
 export { createHub } from "./src/hub/hub.ts";
 export { openHub } from "./src/cluster/open_hub.ts";
-export type { JournaledEvent, JournaledHub, JournaledHubOptions } from "./src/cluster/types.ts";
+export { joinRelay, relayOpenMetrics } from "./src/cluster/join_relay.ts";
+export {
+  createSubscriptions,
+  type SubscribeCall,
+  type Subscriptions,
+  type SubscriptionsOptions,
+  type UnsubscribeCall,
+} from "./src/cluster/subscriptions.ts";
+export type {
+  CommandReply,
+  ConnectionCommand,
+  JoinOptions,
+  JournaledEvent,
+  JournaledHub,
+  JournaledHubOptions,
+  RelayMembership,
+  RelayMetrics,
+  SiblingInfo,
+} from "./src/cluster/types.ts";
 export type {
   Appended,
   Journal,
@@ -60,18 +80,24 @@ export type {
   JournalWindow,
   TailOptions,
 } from "./src/journal/journal.ts";
+export type { Relay, RelayListener, RelaySubscription } from "./src/relay/relay.ts";
+export type { Claims, RedeemedTicket, Tickets, TicketStore } from "./src/tickets/types.ts";
 export type { Clock, Timer } from "./src/hub/clock.ts";
 export type { HubOptions, Logger, ReplayOptions, SlowPolicy } from "./src/hub/options.ts";
 export type {
   ConnectionInfo,
   DisconnectTarget,
+  DrainOptions,
   HistoryRequest,
   Hub,
+  HubState,
+  OutgoingEvent,
   Position,
   PublishEvent,
   RecalledEvent,
   RingEvent,
   ServeOptions,
+  Siblings,
   StreamHub,
   SubscribeOptions,
   Subscription,
