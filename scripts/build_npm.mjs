@@ -98,6 +98,9 @@ function manifest(entries) {
       "./browser/*": "./browser/*",
       "./package.json": "./package.json",
     },
+    // Of one entry alone, `./service`: who does not use it needs none.
+    peerDependencies: { hono: "^4" },
+    peerDependenciesMeta: { hono: { optional: true } },
   };
 }
 

@@ -1,33 +1,50 @@
-// A hub on Node: each room is a topic, and the lobby hears the time.
+// A service on Node, behind a journal: whoever comes back after a restart is resumed. Here the journal
+// is in memory; SQLite, Redis or NATS make it outlast the process (see docs/cluster.md).
 //
 //   TSX_TSCONFIG_PATH=examples/node/tsconfig.json node --import tsx examples/node/main.ts
-//   curl -N 'http://127.0.0.1:8000/events?room=lobby'
+//   curl -N -H 'Authorization: Bearer ada' 'http://127.0.0.1:8000/events?topic=call:7'
+//   curl -N -H 'Authorization: Bearer ada' 'http://127.0.0.1:8000/events'
+//
+// The second hears only what is bound to Ada, and listens to the call with its past, by the id that its
+// hello says:
+//
+//   curl -H 'Authorization: Bearer ada' --json '{"connection":"…","topic":"call:7","history":true}' \
+//     http://127.0.0.1:8000/subscribe
 import process from "node:process";
-import { createHub } from "@tidemark/sse";
+import { openHub } from "@tidemark/sse";
+import { createMemoryJournal } from "@tidemark/sse/journal/memory";
 import { serveNode } from "@tidemark/sse/node";
+import { createService } from "@tidemark/sse/service";
+import { createMemoryTicketStore, createTickets } from "@tidemark/sse/tickets";
 
-// Without a ring nobody could resume: whoever comes back would have to fetch everything.
-const hub = createHub({ replay: { maxEvents: 1024, ttlMs: 600_000 } });
+const journal = createMemoryJournal();
+const hub = await openHub({ journal });
 
-// For TLS or HTTP/2, `createSecureServer(options, toNodeHandler(handler))` of node:http2.
-const server = await serveNode((request) => {
-  const { pathname, searchParams } = new URL(request.url);
-  if (pathname !== "/events") return new Response("Not found", { status: 404 });
-  // Never hand on a room that is missing or empty: no topics, or only "", means everything.
-  const topics = [searchParams.get("room") || "lobby"];
-  // The adapter finds the connection by the response's body, and it writes to the socket itself.
-  return hub.serve(request, { topics });
-}, { hub, hostname: "127.0.0.1", port: Number(process.env["PORT"] ?? 8000) });
+const service = createService({
+  hub,
+  tickets: createTickets({ store: createMemoryTicketStore() }),
+  // Your own authentication stands here. In this example who says to be Ada is Ada.
+  identify(request) {
+    const [, user] = /^Bearer (\w+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
+    return user === undefined ? null : { user };
+  },
+  authorize: ({ topic }) => topic.startsWith("call:"),
+  boundTopics: ({ user }) => [`user:${user}`],
+});
+
+// The adapter finds a stream by its response's body, and the hub writes to the socket itself.
+const server = await serveNode(service.fetch, {
+  hub,
+  hostname: "127.0.0.1",
+  port: Number(process.env["PORT"] ?? 8000),
+  drainOnSignal: true,
+  onStopped: () => journal.close(),
+});
 console.log(`LISTEN ${server.url}`);
 
-const data = () => new Date().toISOString();
-const clock = setInterval(() => hub.publish({ topic: "lobby", name: "time", data: data() }), 1000);
-
-// What a deploy sends. Each client is told before the port closes, and comes back to the next pod.
-for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.once(signal, async () => {
-    clearInterval(clock);
-    await server.shutdown();
-    process.exit();
-  });
-}
+const words = "hello, this is Tidemark: every word that you missed is still here".split(" ");
+let spoken = 0;
+setInterval(() => {
+  const data = words[spoken++ % words.length] ?? "";
+  void hub.publish({ topic: "call:7", name: "word", data, ack: false });
+}, 500);
