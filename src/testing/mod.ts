@@ -26,7 +26,13 @@
 export type { Peer, Sink } from "../hub/sink.ts";
 export { FakeClock } from "./fake_clock.ts";
 export { createFixture, type Fixture, type FixtureCloseOptions } from "./fixture/fixture.ts";
-export type { FixtureJournal, FixtureJournalOpener } from "./fixture/core.ts";
+export type {
+  FixtureJournal,
+  FixtureJournalOpener,
+  FixtureOpeners,
+  FixtureRelay,
+  FixtureTicketStore,
+} from "./fixture/core.ts";
 export type { FixtureOptions } from "./fixture/options.ts";
 export type { FixtureEvent, FixturePresence, FixtureState } from "./fixture/state.ts";
 export { type Frame, FrameReader, readFrames, type ReadOptions } from "./frames.ts";

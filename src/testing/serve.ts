@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FetchHandler, Stoppable } from "../adapters/server.ts";
+import type { FetchHandler, SignalOptions, Stoppable } from "../adapters/server.ts";
 import type { Hub } from "../hub/types.ts";
 
 /** Options of {@linkcode serve}. */
@@ -86,10 +86,14 @@ export function serve(hub: Hub, options: ServeForTestOptions = {}): Promise<Serv
 export async function listen(
   handler: FetchHandler,
   hub: Stoppable,
-  options: ServeForTestOptions & { readonly hostname?: string } = {},
+  options: ServeForTestOptions & {
+    readonly hostname?: string;
+    readonly drainOnSignal?: SignalOptions;
+  } = {},
 ): Promise<ServedHub> {
   const { port = 0, direct = true, hostname = HOSTNAME, shutdownMs = SHUTDOWN_MS } = options;
-  const common = { hub, port, hostname, shutdownMs };
+  const { drainOnSignal = false } = options;
+  const common = { hub, port, hostname, shutdownMs, drainOnSignal };
   const server = await (async () => {
     if ("Deno" in globalThis) {
       return (await import("../adapters/deno.ts")).serveDeno(handler, common);

@@ -73,7 +73,9 @@ export class Pod {
     options: Omit<FixtureOptions, "journal"> = {},
     witness: Witness = new Witness(),
   ): Promise<Pod> {
-    const fixture = createFixture({ ...options, journal: "the test's own" }, open);
+    const fixture = createFixture({ ...options, journal: "the test's own" }, {
+      journal: open,
+    });
     try {
       await fixture.ready;
       const stop = (options: { readonly signal?: AbortSignal } = {}): Promise<void> =>

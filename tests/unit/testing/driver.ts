@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { createFixture, type Fixture, FrameReader } from "../../../src/testing/mod.ts";
-import type { FixtureOptions, FixtureState } from "../../../src/testing/mod.ts";
+import type { FixtureOpeners, FixtureOptions, FixtureState } from "../../../src/testing/mod.ts";
 
 export const ORIGIN = "http://localhost";
 
@@ -22,8 +22,9 @@ export interface Driver {
 export async function driven(
   work: (driver: Driver) => Promise<void>,
   options: FixtureOptions = {},
+  openers?: FixtureOpeners,
 ): Promise<void> {
-  const fixture = createFixture(options);
+  const fixture = createFixture(options, openers);
   const readers: FrameReader[] = [];
   const get: Driver["get"] = async (path, headers) =>
     await fixture.fetch(new Request(ORIGIN + path, { headers }));

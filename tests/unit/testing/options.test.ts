@@ -15,6 +15,7 @@ test("without flags it binds a free port of 127.0.0.1, drives directly, and keep
     port: 0,
     direct: true,
     stopWithStdin: false,
+    drain: null,
     options: {},
   });
   const settings = readOptions(hubOptions({}));
@@ -38,6 +39,9 @@ test("every settings object comes back from the flags it is written as", () => {
     writeTimeoutMs: count,
     slow: fc.constantFrom("reset" as const, "lag" as const),
     journal: fc.constantFrom("memory", "sqlite:events.db", "nats:nats://127.0.0.1:4222/room1"),
+    relay: fc.constantFrom("nats:nats://127.0.0.1:4222/room1", "redis:redis://127.0.0.1:6379/a"),
+    origin: fc.constantFrom("pod-1", "b"),
+    tickets: fc.constantFrom("memory", "redis:redis://127.0.0.1:6379/a"),
   }, { requiredKeys: [] });
   fc.assert(fc.property(settings, (options: FixtureOptions) => {
     assertEquals({ ...parseFixtureArguments(fixtureFlags(options)).options }, { ...options });
@@ -54,10 +58,29 @@ test("an address and the Node switch are read", () => {
   assertEquals([parsed.hostname, parsed.port, parsed.direct], ["127.0.0.2", 8080, false]);
 });
 
-test("a flag of a later release is refused by name, not ignored", () => {
-  for (const flag of ["--relay", "--origin", "--tickets"]) {
-    assertThrows(() => parseFixtureArguments([flag, "x"]), TypeError, `Cannot use ${flag}: this`);
-  }
+test("tickets alone are kept where the pods share a Redis already, else in memory", () => {
+  const tickets = (...argv: string[]): string | undefined =>
+    parseFixtureArguments(argv).options.tickets;
+  const redis = "redis:redis://127.0.0.1:6379/a";
+  assertEquals(tickets("--tickets"), "memory");
+  assertEquals(tickets("--tickets", "--relay", redis, "--origin", "a"), redis);
+  assertEquals(tickets("--journal", redis, "--tickets"), redis);
+  assertEquals(tickets("--relay", "nats:nats://127.0.0.1:4222", "--tickets"), "memory");
+  assertEquals(tickets("--tickets", redis), redis);
+  assertEquals(tickets(), undefined);
+});
+
+test("a drain is asked for by either of its parts; the other one is then none", () => {
+  const drain = (...argv: string[]): unknown => parseFixtureArguments(argv).drain;
+  const [duck, spread] = [["--lame-duck-ms", "500"], ["--drain-spread-ms", "2000"]] as const;
+  assertEquals(drain(...duck), { lameDuckMs: 500, spreadMs: 0 });
+  assertEquals(drain(...spread), { lameDuckMs: 0, spreadMs: 2000 });
+  assertEquals(drain(...spread, ...duck), { lameDuckMs: 500, spreadMs: 2000 });
+  assertThrows(() => drain("--lame-duck-ms", "soon"), TypeError, "a whole number");
+});
+
+test("a relay of the name none is no relay", () => {
+  assertEquals(parseFixtureArguments(["--relay", "none"]).options, {});
 });
 
 test("an unknown flag, a missing value and a value out of bounds are refused", () => {
