@@ -1,0 +1,3 @@
+import { testCluster } from "../support/cluster_cases.ts";
+
+testCluster("nats");
