@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { createFixture, FrameReader } from "../../../src/testing/mod.ts";
 import { parseHello } from "../../../src/wire/hello.ts";
 import { eventually } from "../../support/poll.ts";
 import { test } from "../../support/test.ts";
@@ -136,6 +137,22 @@ test("the connect hook sleeps, and fails when asked: the connection ends with th
       { what: "the failed hook" },
     );
   });
+});
+
+test("draining the fixture sends its clients away one by one, and closes it", async () => {
+  const fixture = createFixture();
+  const get = (path: string) => fixture.fetch(new Request(`http://localhost${path}`));
+  const readers = await Promise.all([1, 2].map(async () => {
+    const reader = new FrameReader((await get("/events")).body);
+    await reader.read(3);
+    return reader;
+  }));
+  const drained = fixture.drain({ lameDuckMs: 0, spreadMs: 40 });
+  for (const reader of readers) {
+    assertEquals((await reader.read(2)).map(({ event }) => event), ["retry", "sse:reset"]);
+  }
+  await drained;
+  assertEquals((await get("/ready")).status, 503);
 });
 
 test("closing the fixture ends every fault first: sleeping, stalled and delayed streams end well", async () => {
