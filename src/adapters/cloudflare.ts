@@ -20,6 +20,7 @@ export {
   subscribeTo,
   unsubscribeFrom,
 } from "./cloudflare/worker.ts";
+export { streamThroughHop } from "./cloudflare/hop/worker.ts";
 export type { HubQuestion, TopicPast } from "./cloudflare/door.ts";
 export type { ErrorLogger } from "./server.ts";
 export type { DurableObjectJournalOptions } from "../journal/sqlite/durable_object.ts";

@@ -8,6 +8,7 @@ import type { JournaledEvent } from "../../cluster/types.ts";
 import type { SubscribeOptions } from "../../hub/types.ts";
 import { checkedText } from "../../wire/text.ts";
 import { checkTopic } from "../../wire/topic.ts";
+import type { Resume } from "./hop/wire.ts";
 
 /** `invalid` is reserved (RFC 2606): no zone, and so no visitor's request, can have it. */
 const DOOR = "https://hub.invalid";
@@ -101,4 +102,43 @@ export function topicRequest(route: "subscribe" | "unsubscribe", call: TopicCall
 export async function topicCallOf(request: Request): Promise<TopicCall> {
   // Nobody else comes through the door.
   return await request.json() as TopicCall;
+}
+
+/** A client's request for a stream over the hop, as the object gets it. */
+export interface HopCall {
+  /** The client's own request. */
+  readonly request: Request;
+  /** The stream that it had already; `null` for a new one. */
+  readonly resume: Resume | null;
+}
+
+/**
+ * A client's request for a stream, as one for the socket that is to feed it.
+ *
+ * @param request The client's request.
+ * @param resume The stream that it had already; `null` for a new one.
+ * @returns The request: nobody but a Worker of ours can make one that leads to it.
+ */
+export function hopRequest(request: Request, resume: Resume | null): Request {
+  const headers = new Headers(request.headers);
+  headers.set("Upgrade", "websocket");
+  headers.set("Tidemark-Hop", encodeURIComponent(JSON.stringify({ url: request.url, resume })));
+  // The client's own, so that what the platform says of it goes along.
+  return new Request(`${DOOR}/hop`, new Request(request, { headers }));
+}
+
+/**
+ * What a request for the hop is about.
+ *
+ * @param request Any request.
+ * @returns It; `null` when {@linkcode hopRequest} did not make the request.
+ */
+export function hopCallOf(request: Request): HopCall | null {
+  if (request.method !== "GET" || !request.url.startsWith(`${DOOR}/hop`)) return null;
+  const head = decodeURIComponent(request.headers.get("Tidemark-Hop") ?? "");
+  // Nobody else comes through the door.
+  const { url, resume } = JSON.parse(head) as { url: string; resume: Resume | null };
+  const headers = new Headers(request.headers);
+  for (const name of ["Upgrade", "Tidemark-Hop"]) headers.delete(name);
+  return { request: new Request(url, new Request(request, { headers })), resume };
 }

@@ -10,8 +10,11 @@ import { openMetrics } from "../../hub/metrics.ts";
 import { refusal } from "../../hub/refusal.ts";
 import type { ServeOptions } from "../../hub/types.ts";
 import { describe } from "../server.ts";
-import { doorRoute, eventOf, topicCallOf } from "./door.ts";
-import { type HubObjectOptions, type ObjectHub, openObjectHub } from "./open.ts";
+import { doorRoute, eventOf, type HopCall, hopCallOf, topicCallOf } from "./door.ts";
+import { acceptAgain, acceptNew } from "./hop/accept.ts";
+import { ackedAsleep, type HopSocket, savedOf } from "./hop/socket.ts";
+import { CLOSE } from "./hop/wire.ts";
+import { type HubObjectOptions, type ObjectHub, type OpenedHub, openObjectHub } from "./open.ts";
 import { reply } from "./reply.ts";
 
 /** What a client is told to wait while the journal cannot be opened, in seconds. */
@@ -19,7 +22,8 @@ const RETRY_SECONDS = 2;
 
 /**
  * A Durable Object that holds one hub. Bind the class, or one of your own that extends it, and reach
- * it through {@linkcode routeToHub}, {@linkcode publishTo} and {@linkcode askHub}.
+ * it through {@linkcode routeToHub} or {@linkcode streamThroughHop}, {@linkcode publishTo} and
+ * {@linkcode askHub}.
  *
  * **What an eviction does.** A deploy, a move to another machine, a crash or a time without requests
  * takes the object's memory away, and the next request makes it anew.
@@ -32,8 +36,9 @@ const RETRY_SECONDS = 2;
  *   new epoch and an empty ring: every client hears `epoch_changed` and has to bring itself up to date,
  *   by a digest, by `repair`, or by fetching. Nothing is passed over in silence.
  *
- * Either way the open streams end, and their clients come back by themselves. While a stream is open
- * the object is neither evicted for being idle nor does it hibernate, and its time is billed.
+ * Either way the streams that it serves end, and their clients come back by themselves. While one is
+ * open the object is neither evicted for being idle nor does it hibernate, and its time is billed;
+ * streams over the hop ({@linkcode streamThroughHop}) stay open, and let it sleep.
  *
  * A client that leaves is noticed at the next write to it: `keepaliveMs` is how long that takes.
  *
@@ -68,7 +73,7 @@ export class HubObject<Env = unknown> {
   /** The Worker's bindings. */
   protected readonly env: Env;
   #options: HubObjectOptions | undefined;
-  #opening: Promise<ObjectHub> | undefined;
+  #opening: Promise<OpenedHub> | undefined;
   #failing = false;
 
   /**
@@ -90,9 +95,8 @@ export class HubObject<Env = unknown> {
    * @throws {ConfigError} For options that could not be honoured.
    * @throws {JournalError} When the journal cannot be opened now.
    */
-  hub(): Promise<ObjectHub> {
-    // Not in the constructor: the fields of a class that extends this one are not set by then.
-    return this.#opening ??= this.#open().catch((error) => this.#failed(error));
+  async hub(): Promise<ObjectHub> {
+    return (await this.#opened()).hub;
   }
 
   /**
@@ -160,9 +164,9 @@ export class HubObject<Env = unknown> {
         return await reply(async () => (await this.hub()).unsubscribe(connection, topic));
       }
     }
-    let hub: ObjectHub;
+    let opened: OpenedHub;
     try {
-      hub = await this.hub();
+      opened = await this.#opened();
     } catch (error) {
       // What else it may be does not pass by waiting.
       if (!(error instanceof JournalError)) throw error;
@@ -170,8 +174,70 @@ export class HubObject<Env = unknown> {
         "Retry-After": String(RETRY_SECONDS),
       });
     }
-    if (route === undefined) return hub.serve(request, await this.serveOptions(request));
-    return await this.#answer(hub, route, request);
+    const { hub } = opened;
+    if (route !== undefined) return await this.#answer(hub, route, request);
+    const call = hopCallOf(request);
+    if (call !== null) return await this.#hop(opened, call);
+    return hub.serve(request, await this.serveOptions(request));
+  }
+
+  /**
+   * What the platform calls for each message to a socket of the object's that can hibernate. With
+   * sockets of your own, override it, and call this one for those that are not yours.
+   *
+   * @param socket The socket.
+   * @param message The message.
+   */
+  async webSocketMessage(socket: unknown, message: unknown): Promise<void> {
+    // The platform made it.
+    if (this.#opening === undefined && ackedAsleep(socket as HopSocket, message)) return;
+    await this.#heard(socket, (hops, own) => hops.message(own, message));
+  }
+
+  /**
+   * What the platform calls when such a socket was closed; as {@linkcode HubObject.webSocketMessage}.
+   *
+   * @param socket The socket.
+   * @param code Why.
+   */
+  async webSocketClose(socket: unknown, code: number): Promise<void> {
+    await this.#heard(socket, (hops, own) => hops.closed(own, code));
+  }
+
+  /**
+   * What the platform calls when such a socket failed; as {@linkcode HubObject.webSocketMessage}.
+   *
+   * @param socket The socket.
+   */
+  async webSocketError(socket: unknown): Promise<void> {
+    await this.#heard(socket, (hops, own) => hops.closed(own, CLOSE.broken));
+  }
+
+  async #heard(
+    socket: unknown,
+    tell: (hops: NonNullable<OpenedHub["hops"]>, own: HopSocket) => void,
+  ): Promise<void> {
+    // The platform made it.
+    const own = socket as HopSocket;
+    if (savedOf(own) === null) return;
+    try {
+      const { hops } = await this.#opened();
+      if (hops !== null) tell(hops, own);
+    } catch (error) {
+      // Its Worker comes back until the journal can be opened again.
+      if (!(error instanceof JournalError)) throw error;
+      own.close(CLOSE.broken, "broken");
+    }
+  }
+
+  async #hop({ hub, hops }: OpenedHub, { request, resume }: HopCall): Promise<Response> {
+    if (hops !== null) {
+      if (resume !== null) return await acceptAgain(hops, hub, resume);
+      return await acceptNew(hops, hub, request, await this.serveOptions(request));
+    }
+    // What it had, the memory that is gone knew.
+    if (resume !== null) return refusal(410, "sse_gone", "The stream cannot go on");
+    return hub.serve(request, await this.serveOptions(request));
   }
 
   async #answer(hub: ObjectHub, route: string, request: Request): Promise<Response> {
@@ -195,11 +261,16 @@ export class HubObject<Env = unknown> {
     return refusal(404, "not_found", "The hub's object offers no such thing");
   }
 
-  async #open(): Promise<ObjectHub> {
+  #opened(): Promise<OpenedHub> {
+    // Not in the constructor: the fields of a class that extends this one are not set by then.
+    return this.#opening ??= this.#open().catch((error) => this.#failed(error));
+  }
+
+  async #open(): Promise<OpenedHub> {
     this.#options ??= this.hubOptions();
-    const hub = await openObjectHub(this.ctx, this.#options);
+    const opened = await openObjectHub(this.ctx, this.#options);
     this.#failing = false;
-    return hub;
+    return opened;
   }
 
   /** Logs once, and not with each attempt: every client that comes back makes one. */

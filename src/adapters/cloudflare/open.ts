@@ -7,13 +7,16 @@ import { openHub } from "../../cluster/open_hub.ts";
 import type { JournaledHub } from "../../cluster/types.ts";
 import { ConfigError } from "../../errors.ts";
 import { createHub } from "../../hub/hub.ts";
-import type { HubOptions } from "../../hub/options.ts";
+import { type HubOptions, readOptions } from "../../hub/options.ts";
 import type { Hub } from "../../hub/types.ts";
 import {
   type DurableObjectJournalOptions,
   type DurableObjectStorage,
   openDurableObjectJournal,
 } from "../../journal/sqlite/durable_object.ts";
+import { joinHops } from "./hop/calls.ts";
+import { Hops } from "./hop/hops.ts";
+import type { HopState } from "./hop/socket.ts";
 import { SoleJournal } from "./sole_journal.ts";
 
 /** The options of a hub in a Durable Object. */
@@ -32,16 +35,24 @@ export interface HubObjectOptions extends HubOptions {
 /** A hub in a Durable Object: with a journal in its storage, or in memory. `await` what it publishes. */
 export type ObjectHub = JournaledHub | Hub;
 
+/** A hub, and what carries its streams to Workers in front. */
+export interface OpenedHub {
+  /** The hub. */
+  readonly hub: ObjectHub;
+  /** The hop; `null` for a hub in memory, or where the platform has no sockets that hibernate. */
+  readonly hops: Hops | null;
+}
+
 /**
  * Opens the hub of an object.
  *
  * @param ctx The object's state, as the platform handed it over.
  * @param options The options of the hub and of its journal.
- * @returns The hub.
+ * @returns The hub, and its hop.
  * @throws {ConfigError} For options that could not be honoured.
  * @throws {JournalError} When the journal cannot be opened; asked again, it is tried again.
  */
-export async function openObjectHub(ctx: unknown, options: HubObjectOptions): Promise<ObjectHub> {
+export async function openObjectHub(ctx: unknown, options: HubObjectOptions): Promise<OpenedHub> {
   const { journal: kept, ...hubOptions } = options;
   const storage = kept === false ? undefined : sqlStorage(ctx);
   if (storage === undefined) {
@@ -51,11 +62,15 @@ export async function openObjectHub(ctx: unknown, options: HubObjectOptions): Pr
         "the object has no SQL storage: its class must be among new_sqlite_classes",
       );
     }
-    return createHub(hubOptions);
+    return { hub: createHub(hubOptions), hops: null };
   }
   const journal = new SoleJournal(await openDurableObjectJournal(storage, kept || {}));
   try {
-    return await openHub({ ...hubOptions, journal });
+    const hub = await openHub({ ...hubOptions, journal });
+    if (!hibernates(ctx)) return { hub, hops: null };
+    const settings = readOptions(hubOptions, { journaled: true });
+    const hops = new Hops({ state: ctx, journal, settings }, await journal.window());
+    return { hub: joinHops(hub, hops), hops };
   } catch (error) {
     // Else the next attempt would find it taken.
     await journal.close();
@@ -77,4 +92,9 @@ function sqlStorage(ctx: unknown): DurableObjectStorage | undefined {
   }
   // What has `sql` has the rest: the platform made it.
   return storage as DurableObjectStorage;
+}
+
+/** Whether the object can have sockets that do not keep it awake. */
+function hibernates(ctx: unknown): ctx is HopState {
+  return typeof (ctx as Partial<HopState> | null)?.acceptWebSocket === "function";
 }

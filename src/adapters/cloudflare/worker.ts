@@ -27,8 +27,19 @@ export interface HubNamespace<Id = unknown> {
   get(id: Id): HubStub;
 }
 
-/** A fresh stub for each request: one whose object was reset throws for ever. */
-function ask<Id>(namespace: HubNamespace<Id>, name: string, request: Request): Promise<Response> {
+/**
+ * Sends a request to an object; by a fresh stub each time: one whose object was reset throws for ever.
+ *
+ * @param namespace The binding.
+ * @param name Which object.
+ * @param request The request.
+ * @returns What it answers.
+ */
+export function askHubObject<Id>(
+  namespace: HubNamespace<Id>,
+  name: string,
+  request: Request,
+): Promise<Response> {
   return namespace.get(namespace.idFromName(name)).fetch(request);
 }
 
@@ -71,22 +82,40 @@ export async function routeToHub<Id>(
   if (request.method !== "GET" && request.method !== "HEAD") {
     return refusal(405, "sse_method", "A stream is asked for with GET", { Allow: "GET, HEAD" });
   }
-  let why: string;
-  let after = RETRY_MS;
   try {
-    const response = await ask(namespace, name, request);
-    if (response.status < 500) return response;
-    after = Number(response.headers.get("Retry-After")) * 1000 || RETRY_MS;
-    if (response.status === 503) {
-      // Full, or shutting down: an ordinary state, which its own metrics count. Or its journal cannot
-      // be opened, and the object has said so itself.
-      await response.body?.cancel();
-      return comeBack(request, after);
-    }
-    why = `it answered ${response.status}`;
-    await response.body?.cancel();
+    const response = await askHubObject(namespace, name, request);
+    return await withoutFault(name, request, logger, response);
   } catch (error) {
-    why = describe(error);
+    return withoutFault(name, request, logger, describe(error));
+  }
+}
+
+/**
+ * What a client is answered that gets no new stream of this Worker's: what the object sent, unless that
+ * is a fault of its own.
+ *
+ * @param name Which hub.
+ * @param request The client's request.
+ * @param logger Where a fault is logged.
+ * @param came The object's response, or why there is none.
+ * @returns The response.
+ */
+export async function withoutFault(
+  name: string,
+  request: Request,
+  logger: ErrorLogger,
+  came: Response | string,
+): Promise<Response> {
+  let after = RETRY_MS;
+  let why = came;
+  if (typeof came !== "string") {
+    if (came.status < 500) return came;
+    after = Number(came.headers.get("Retry-After")) * 1000 || RETRY_MS;
+    await came.body?.cancel();
+    // Full, or shutting down: an ordinary state, which its own metrics count. Or its journal cannot be
+    // opened, and the object has said so itself.
+    if (came.status === 503) return comeBack(request, after);
+    why = `it answered ${came.status}`;
   }
   logger.error(`The object of hub ${JSON.stringify(forLog(name))} sent no stream: ${why}`);
   return comeBack(request, after);
@@ -140,7 +169,10 @@ export async function publishTo<Id>(
   event: JournaledEvent,
 ): Promise<number> {
   // What stands behind the door is ours: a number.
-  return await readReply(await ask(namespace, name, eventRequest(event)), "publish") as number;
+  return await readReply(
+    await askHubObject(namespace, name, eventRequest(event)),
+    "publish",
+  ) as number;
 }
 
 /**
@@ -182,7 +214,9 @@ export async function subscribeTo<Id>(
   options: TopicPast = {},
 ): Promise<Subscription | null> {
   const request = topicRequest("subscribe", { connection, topic, options });
-  return await readReply(await ask(namespace, name, request), "subscribe") as Subscription | null;
+  return await readReply(await askHubObject(namespace, name, request), "subscribe") as
+    | Subscription
+    | null;
 }
 
 /**
@@ -204,7 +238,7 @@ export async function unsubscribeFrom<Id>(
   topic: string,
 ): Promise<boolean> {
   const request = topicRequest("unsubscribe", { connection, topic });
-  return await readReply(await ask(namespace, name, request), "unsubscribe") as boolean;
+  return await readReply(await askHubObject(namespace, name, request), "unsubscribe") as boolean;
 }
 
 /**
@@ -247,5 +281,5 @@ export async function askHub<Id>(
     const code = question === "digest" ? "digest_method" : "sse_method";
     return refusal(405, code, "This is asked with POST", { Allow: "POST" });
   }
-  return await ask(namespace, name, knock(question, request));
+  return await askHubObject(namespace, name, knock(question, request));
 }

@@ -4,14 +4,17 @@
  *
  * @module
  */
+import { subscribe } from "../../../src/adapters/cloudflare/hop/calls.ts";
 import { HopConnection } from "../../../src/adapters/cloudflare/hop/connection.ts";
 import { HopFeed } from "../../../src/adapters/cloudflare/hop/feed.ts";
-import { HopLine, type LineSocket } from "../../../src/adapters/cloudflare/hop/line.ts";
+import type { Answer, LineSocket } from "../../../src/adapters/cloudflare/hop/dial.ts";
+import { HopLine } from "../../../src/adapters/cloudflare/hop/line.ts";
 import { judgeByJournal } from "../../../src/adapters/cloudflare/hop/past.ts";
 import type { HopRow } from "../../../src/adapters/cloudflare/hop/table.ts";
 import type { HopSaved } from "../../../src/adapters/cloudflare/hop/types.ts";
 import { type Begin, readAck, type Resume } from "../../../src/adapters/cloudflare/hop/wire.ts";
 import { journalTopics } from "../../../src/hub/topics.ts";
+import type { SubscribeOptions } from "../../../src/hub/types.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory.ts";
 import { FakeClock } from "../../../src/testing/fake_clock.ts";
@@ -110,6 +113,25 @@ export class HopClient {
     await settle();
   }
 
+  /** Whether it was sent away. */
+  get reset(): boolean {
+    return this.seen.some(({ name }) => name === "sse:reset");
+  }
+
+  /** Which events came as a history: the numbers that their data begin with. */
+  get history(): number[] {
+    return this.seen.filter(({ id, name }) => id === null && name === "")
+      .map(({ data }) => Number(data.split(" ")[0]));
+  }
+
+  /** The holes that it was told of: from, exclusive, and to, inclusive. */
+  get lags(): (readonly [number, number])[] {
+    return this.seen.filter(({ name }) => name === "sse:lag").map(({ data }) => {
+      const { from, to } = JSON.parse(data);
+      return [Number(from.slice(17)), Number(to.slice(17))] as const;
+    });
+  }
+
   /** The offsets that came. */
   get offsets(): number[] {
     const offsets = this.seen.filter(({ id, name }) => id !== null && !name.startsWith("sse:"))
@@ -162,13 +184,23 @@ export class HopWorld {
     await this.sleep();
   }
 
+  /** Publishes several events before anybody hears of the first. */
+  async burst(topics: readonly string[]): Promise<number[]> {
+    const at = this.clock.now();
+    const appended = await Promise.all(
+      topics.map((topic) => this.journal.append({ topic, name: "", data: "x", at })),
+    );
+    await settle();
+    return appended.map(({ offset }) => offset);
+  }
+
   /** A client comes, which has everything up to now. */
   async join(topics: readonly string[] | null, lag = false): Promise<HopClient> {
     const { epoch, head } = await this.journal.window();
     const own = topics === null ? null : new Map(topics.map((topic) => [topic, head]));
     const row = {
       ...{ connection: `c${this.clients.length}`, user: "", tag: "", topics: own, lag },
-      ...{ since: head, at: this.clock.now(), expiresAt: Infinity },
+      ...{ since: head, pasts: 0, at: this.clock.now(), expiresAt: Infinity },
     };
     const client = new HopClient(this, row, epoch, head);
     this.clients.push(client);
@@ -182,6 +214,22 @@ export class HopWorld {
     const { offset } = await this.journal.append({ topic, name: "", data, at: this.clock.now() });
     await settle();
     return offset;
+  }
+
+  /** Lets a client listen to one more topic, which its object's tables remember. */
+  async subscribe(client: HopClient, topic: string, options: SubscribeOptions): Promise<void> {
+    const { connection } = client.wire;
+    if (connection === null || connection.over) return;
+    const settings = { clock: this.clock, replyMaxEvents: 1e6 };
+    const table = { join: () => {}, promise: () => {} };
+    await subscribe({ journal: this.journal, settings, table }, connection, topic, options);
+    await settle();
+  }
+
+  /** Nothing of it goes on. */
+  stop(): void {
+    this.#feed?.stop();
+    for (const { line } of this.clients) line.leave();
   }
 
   begin({ connection }: HopRow, epoch: string): Begin {
@@ -204,11 +252,11 @@ export class HopWorld {
     return wire;
   }
 
-  async dial(client: HopClient, resume: Resume): Promise<LineSocket | "gone" | null> {
+  async dial(client: HopClient, resume: Resume): Promise<Answer> {
     if (!this.reachable) return null;
     const topics = journalTopics(client.row.topics);
     const { judgement, window } = await judgeByJournal(this.journal, resume.after, topics, 1e6);
-    if (judgement.verdict !== "resumed") return "gone";
+    if (judgement.verdict !== "resumed" || client.row.pasts !== resume.pasts) return "gone";
     const { epoch } = window;
     const stands = { epoch, position: judgement.position, sent: resume.waiting };
     client.wire = this.attach(client, stands);
