@@ -7,6 +7,7 @@
  * @module
  */
 import { refusal } from "../hub/refusal.ts";
+import { addressed } from "./address.ts";
 import {
   describe,
   type FetchHandler,
@@ -83,7 +84,7 @@ function start(handler: FetchHandler, options: ListenOptions): RunningServer {
   const { Bun: bun } = globalThis as { readonly Bun?: BunGlobal };
   if (bun === undefined) throw new Error("Cannot serve with Bun: this is another runtime");
   const { logger = console } = options;
-  const answer = guarded(handler, logger);
+  const answer = addressed(guarded(handler, logger));
   let stopped: Promise<void> | undefined;
   const server = bun.serve({
     ...readListenOptions(options),

@@ -8,6 +8,7 @@
  */
 import { refusal } from "../hub/refusal.ts";
 import { peerOf } from "../hub/sink.ts";
+import { addressed } from "./address.ts";
 import {
   describe,
   type FetchHandler,
@@ -92,7 +93,7 @@ function start(handler: FetchHandler, options: ListenOptions): RunningServer {
   if (deno === undefined) throw new Error("Cannot serve with Deno: this is another runtime");
   const { logger = console } = options;
   const cut = new AbortController();
-  const open = new OpenResponses(guarded(handler, logger));
+  const open = new OpenResponses(addressed(guarded(handler, logger)));
   const server = deno.serve(
     {
       ...readListenOptions(options),

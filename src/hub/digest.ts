@@ -6,7 +6,8 @@
 import { isEpoch } from "../wire/cursor.ts";
 import { subjectFault, versionFault } from "../wire/digest.ts";
 import { DIGEST_MAX_BODY_BYTES, DIGEST_MAX_SUBJECTS } from "../wire/timing.ts";
-import { readBody } from "./body.ts";
+import { type BodyFault, readBody } from "./body.ts";
+import type { Clock } from "./clock.ts";
 import { json, refusal } from "./refusal.ts";
 
 /** One unit of the application's state, with the version that a client holds. */
@@ -66,6 +67,8 @@ export interface DigestHome {
   versionEpoch(): string;
   /** Tells a person that a resolver failed. */
   failed(error: unknown): void;
+  /** By which a body's time is measured; the system's. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -90,14 +93,10 @@ export function digestHandler(
     if (essence(request.headers.get("Content-Type")) !== "application/json") {
       return refusal(415, "digest_content_type", "The content type must be application/json");
     }
-    let body: string | null;
-    try {
-      body = await readBody(request, maxBody);
-    } catch {
-      // A client that leaves half-way is nobody's error.
-      return refusal(400, "digest_invalid", "The body could not be read");
-    }
-    if (body === null) {
+    // A client that leaves half-way is nobody's error.
+    const body = await readBody(request, maxBody, home.clock).catch((): BodyFault => "late");
+    if (body === "late") return refusal(400, "digest_invalid", "The body could not be read");
+    if (body === "too_large") {
       return refusal(413, "digest_too_large", `The body is over ${maxBody} bytes`);
     }
     const asked = parse(body, maxSubjects);
@@ -168,10 +167,11 @@ function answer(home: DigestHome, asked: DigestRequest, found: Differences | nul
 }
 
 /** The request, or the first rule it breaks, in the wire's order. */
-function parse(body: string, maxSubjects: number): DigestRequest | string {
+function parse(body: Uint8Array, maxSubjects: number): DigestRequest | string {
   let raw: unknown;
   try {
-    raw = JSON.parse(body);
+    // Strict: a reference that was mended on its way would be another one.
+    raw = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
     return "The body is not JSON";
   }

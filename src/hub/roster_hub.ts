@@ -165,6 +165,7 @@ export abstract class RosterHub implements StreamHub {
       {
         position: () => this.position(),
         versionEpoch: () => settings.versionEpoch ?? log.epoch,
+        clock: settings.clock,
         failed: (error) =>
           settings.logger.error(`A digest's resolver failed: ${errorForLog(error)}`),
       },

@@ -18,6 +18,7 @@ import { invalidTicket, ticketStreamHandler } from "../cluster/handlers/ticket_s
 import type { Handler } from "../cluster/handlers/types.ts";
 import { createSubscriptions } from "../cluster/subscriptions.ts";
 import { refusal } from "../hub/refusal.ts";
+import { queryOf } from "../hub/stream_request.ts";
 import { checkServiceOptions, type CorsOptions, type ServiceOptions } from "./options.ts";
 
 /** A service. */
@@ -155,9 +156,7 @@ function events(options: ServiceOptions): Handler {
     : ticketStreamHandler({ ...options, logger, tickets });
   const byRequest = ownStreamHandler({ ...options, logger });
   return (request, host) =>
-    new URL(request.url).searchParams.has("ticket")
-      ? byTicket(request, host)
-      : byRequest(request, host);
+    queryOf(request).has("ticket") ? byTicket(request, host) : byRequest(request, host);
 }
 
 function crossOrigin({ origins, credentials = false }: CorsOptions): ReturnType<typeof cors> {

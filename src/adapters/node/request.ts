@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isHost } from "../address.ts";
 import type { NodeRequest } from "./types.ts";
 
 /** A request that no `Request` can stand for; its message is fit for the client. */
@@ -10,9 +11,6 @@ export class BadRequestError extends Error {}
 
 /** Valid HTTP which the fetch standard forbids; not every runtime does. */
 const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
-
-/** A registered name, an IPv4 address or a bracketed IPv6 address, and a port. */
-const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
 /**
  * Makes a `Request`.
@@ -59,7 +57,7 @@ function origin(incoming: NodeRequest): string {
   const scheme = incoming.socket.encrypted ? "https" : "http";
   // HTTP/1.0 knows no Host; Node itself refuses HTTP/1.1 without one.
   const host = incoming.headers[":authority"] ?? incoming.headers.host ?? "localhost";
-  if (typeof host !== "string" || !HOST.test(host)) {
+  if (typeof host !== "string" || !isHost(host)) {
     throw new BadRequestError("The Host header is malformed");
   }
   return `${scheme}://${host}`;
@@ -69,7 +67,7 @@ function origin(incoming: NodeRequest): string {
 function absolute(incoming: NodeRequest, target: string): string {
   if (target === "*") return `${origin(incoming)}/*`;
   const host = /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
-  if (host === undefined || !HOST.test(host)) {
+  if (host === undefined || !isHost(host)) {
     throw new BadRequestError("The request target is malformed");
   }
   return target;

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { joinBytes } from "../../wire/frame.ts";
+import { BODY_MS, readBody } from "../../hub/body.ts";
+import type { Clock } from "../../hub/clock.ts";
 import { checkedText } from "../../wire/text.ts";
 import { HttpRefusal } from "./refuse.ts";
 
@@ -16,6 +17,8 @@ export interface BodyRules {
   readonly route: string;
   /** The largest body, in bytes. */
   readonly maxBytes: number;
+  /** By which its time is measured; the system's. */
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -35,33 +38,22 @@ export function mediaType(request: Request): string {
  * @param request The request.
  * @param rules The bound, and the names of the refusals.
  * @returns The bytes.
- * @throws {HttpRefusal} 413 `…_too_large`; 400 `…_body` when it could not be read.
+ * @throws {HttpRefusal} 413 `…_too_large`; 408 `…_timeout` when it takes over 30 s; 400 `…_body` when it
+ * could not be read.
  */
 export async function readBytes(request: Request, rules: BodyRules): Promise<Uint8Array> {
   const { route, maxBytes } = rules;
   const tooLarge = (): HttpRefusal =>
     new HttpRefusal(413, `${route}_too_large`, `The body is over ${maxBytes} bytes`);
   if (Number(request.headers.get("Content-Length")) > maxBytes) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    const reader = request.body?.getReader();
-    for (;;) {
-      const { done, value } = await reader?.read() ?? { done: true };
-      if (done || value === undefined) break;
-      length += value.length;
-      if (length > maxBytes) {
-        await reader?.cancel().catch(() => {});
-        throw tooLarge();
-      }
-      chunks.push(value);
-    }
-  } catch (error) {
-    if (error instanceof HttpRefusal) throw error;
-    // A client that leaves half-way is nobody's error.
-    throw new HttpRefusal(400, `${route}_body`, "The body could not be read");
+  // A client that leaves half-way is nobody's error.
+  const body = await readBody(request, maxBytes, rules.clock).catch((): "left" => "left");
+  if (body === "too_large") throw tooLarge();
+  if (body === "late") {
+    throw new HttpRefusal(408, `${route}_timeout`, `The body took over ${BODY_MS / 1000} s`);
   }
-  return joinBytes(chunks);
+  if (body === "left") throw new HttpRefusal(400, `${route}_body`, "The body could not be read");
+  return body;
 }
 
 /** The fields of a JSON object. One that is missing or `null` has its zero; unknown ones are ignored. */
@@ -85,7 +77,7 @@ export class Fields {
    * @param rules The bound, and the names of the refusals. `optional`: a request without a
    * Content-Type and without a body is the zero request.
    * @returns The fields.
-   * @throws {HttpRefusal} 415 `…_content_type`, 413 `…_too_large`, 400 `…_body`.
+   * @throws {HttpRefusal} 415 `…_content_type`, 413 `…_too_large`, 408 `…_timeout`, 400 `…_body`.
    */
   static async read(
     request: Request,

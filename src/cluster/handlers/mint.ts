@@ -36,13 +36,14 @@ export interface MintOptions extends Questions {
  * @param options The hub, the tickets, and the application.
  * @returns The handler. Its refusals: 405 `ticket_method`; 503 `sse_unavailable` with `Retry-After`
  * while the hub is draining or stopped; 401 `unauthenticated`; 403 `forbidden`; 415
- * `ticket_content_type`; 413 `ticket_too_large`; 400 `ticket_body`; 400 `sse_topics`; 503
+ * `ticket_content_type`; 413 `ticket_too_large`; 408 `ticket_timeout`; 400 `ticket_body`; 400 `sse_topics`; 503
  * `ticket_unavailable` with `Retry-After` when the store is away.
  */
 export function mintHandler(options: MintOptions): Handler {
   const { hub, tickets, maxBodyBytes = MAX_BODY_BYTES } = options;
   const logger = sparing(options.logger, options.clock);
-  const rules = { route: "ticket", maxBytes: maxBodyBytes, optional: true };
+  const { clock } = options;
+  const rules = { route: "ticket", maxBytes: maxBodyBytes, optional: true, clock };
   return answering(async (request) => {
     checkMethod(request, ["POST"], "ticket_method");
     if (hub.state === "draining" || hub.state === "stopped") throw unavailable(1);

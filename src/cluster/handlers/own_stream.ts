@@ -5,6 +5,7 @@
  * @module
  */
 import type { Logger } from "../../hub/options.ts";
+import { queryOf } from "../../hub/stream_request.ts";
 import { needsAuthorize, topicsFor } from "./allowed.ts";
 import { answering, checkMethod } from "./refuse.ts";
 import { sparing } from "./sparing.ts";
@@ -39,7 +40,7 @@ export function ownStreamHandler(options: OwnStreamOptions): Handler {
     const allow = (said: Identity | null): Response | Promise<Response> => {
       const identity = checkIdentity(said, clock);
       needsAuthorize(options.authorize);
-      const asked = new URL(request.url).searchParams.getAll("topic");
+      const asked = queryOf(request).getAll("topic");
       const topics = topicsFor(identity, asked, request, options);
       return topics instanceof Promise
         ? topics.then((late) => open(identity, late))

@@ -8,6 +8,7 @@ import { AppendUnknownError, JournalError } from "../../errors/journal.ts";
 import { RelayError } from "../../errors/relay.ts";
 import type { Logger } from "../../hub/options.ts";
 import { json, refusal } from "../../hub/refusal.ts";
+import { queryOf } from "../../hub/stream_request.ts";
 import type { HubState } from "../../hub/types.ts";
 import { MAX_FRAME_BYTES } from "../../wire/timing.ts";
 import type { JournaledEvent } from "../types.ts";
@@ -57,7 +58,7 @@ const ID = /^[\x21-\x7e]{1,128}$/;
  * @param options The hub, and who may publish.
  * @returns The handler: `{ offset }`, in decimal as a string; `"0"` for an ephemeral event. Its refusals:
  * 405 `publish_method`; 401 `unauthenticated`, the same without a key and with a wrong one; 415
- * `publish_content_type`; 413 `publish_too_large`; 400 `publish_body`; 400 `sse_topics`; 503
+ * `publish_content_type`; 413 `publish_too_large`; 408 `publish_timeout`; 400 `publish_body`; 400 `sse_topics`; 503
  * `sse_unavailable` once the hub has stopped; 503 `journal` or `relay` when nobody got the event; 503
  * `append_unknown`, with an `id` under which to publish it again.
  */
@@ -82,7 +83,7 @@ export function publishHandler(options: PublishOptions): Handler {
 async function eventOf(request: Request, maxBodyBytes?: number): Promise<JournaledEvent> {
   const route = "publish";
   if (RAW_TYPES.includes(mediaType(request))) {
-    const query = new URL(request.url).searchParams;
+    const query = queryOf(request);
     const flag = query.get("ephemeral") ?? "0";
     if (flag !== "0" && flag !== "1") throw wrong("ephemeral must be 0 or 1");
     const maxBytes = maxBodyBytes ?? MAX_FRAME_BYTES;

@@ -67,7 +67,7 @@ const MAX_AFTER_LENGTH = 64;
  *
  * @param options Who reaches the connection, and the application.
  * @returns The handler. Its refusals: 405 `subscribe_method`; 401 `unauthenticated`; 403 `forbidden`;
- * 415 `subscribe_content_type`; 413 `subscribe_too_large`; 400 `subscribe_body`; 400 `sse_topics`; 404
+ * 415 `subscribe_content_type`; 413 `subscribe_too_large`; 408 `subscribe_timeout`; 400 `subscribe_body`; 400 `sse_topics`; 404
  * `subscribe_unknown`, one and the same for a connection that is not there and for somebody else's; 503
  * `journal` or `relay` with `Retry-After`.
  */
@@ -115,7 +115,7 @@ function topicHandler(
 ): Handler {
   const { maxBodyBytes = MAX_BODY_BYTES } = options;
   const logger = sparing(options.logger, options.clock);
-  const rules = { route: "subscribe", maxBytes: maxBodyBytes };
+  const rules = { route: "subscribe", maxBytes: maxBodyBytes, clock: options.clock };
   return answering(async (request) => {
     checkMethod(request, ["POST"], "subscribe_method");
     const identity = await whoAsks(request, options);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Logger } from "../../hub/options.ts";
-import { alreadyAborted, STREAM_HEADERS } from "../../hub/stream_request.ts";
+import { alreadyAborted, queryOf, STREAM_HEADERS } from "../../hub/stream_request.ts";
 import type { Tickets } from "../../tickets/types.ts";
 import { storeAway, unavailable } from "./mint.ts";
 import { answering, checkMethod, HttpRefusal } from "./refuse.ts";
@@ -46,7 +46,7 @@ export function ticketStreamHandler(options: TicketStreamOptions): Handler {
     const { status, headers } = hub.serve(probe, { topics: [PROBE_TOPIC] });
     if (status !== 200) throw unavailable(headers.get("Retry-After") ?? 1);
     if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
-    const ticket = new URL(request.url).searchParams.get("ticket") ?? "";
+    const ticket = queryOf(request).get("ticket") ?? "";
     // Whatever was presented is looked up in the same way, so that it takes the same time.
     const redeemed = await tickets.redeem(ticket).catch((error: unknown) => {
       throw storeAway(error, logger);
