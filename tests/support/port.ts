@@ -5,15 +5,29 @@
  */
 import { createServer } from "node:net";
 
-/** A port of 127.0.0.1 on which nobody listens now. */
+/**
+ * Below the ports that systems give to outgoing connections: one of those might take the port of a
+ * server that has not started yet, or is down for a moment.
+ */
+const FIRST = 20_000;
+const LAST = 32_000;
+const ATTEMPTS = 100;
+
+/** A port of 127.0.0.1 on which nobody listens now, picked at random: other tests look for one, too. */
 export async function freePort(): Promise<number> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`Cannot find a free port from ${FIRST} to ${LAST}`);
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+  const free = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
   });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("Cannot find a free port");
-  return address.port;
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
 }

@@ -65,11 +65,15 @@ export class RedisServer {
     const probe = new Redis({ host: "127.0.0.1", port: this.port, retryStrategy });
     probe.on("error", () => {});
     try {
-      await eventually(async () => await probe.ping() === "PONG", { what: "Redis to answer" });
+      await Promise.race([
+        eventually(async () => await probe.ping() === "PONG", { what: "Redis to answer" }),
+        new Promise<never>((_, reject) => {
+          child.once("exit", (code) => reject(new Error(`${REDIS_SERVER} ended with ${code}`)));
+        }),
+      ]);
     } finally {
       probe.disconnect();
     }
-    if (child.exitCode !== null) throw new Error(`${REDIS_SERVER} ended with ${child.exitCode}`);
   }
 
   /**
