@@ -37,7 +37,7 @@ export function cutBatches(
   for (const { kind, ref, version } of snapshot.subjects) {
     const key = subjectKey({ kind, ref });
     checkVersion(version);
-    if (all.has(key)) throw new TypeError("Cannot check the versions: a subject is there twice");
+    if (all.has(key)) throw new TypeError("Cannot check the versions: a subject twice");
     all.set(key, { kind, ref, version });
   }
   return cut(epoch, all, maxSubjects);

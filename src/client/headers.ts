@@ -27,7 +27,7 @@ export async function readHeaders(source: HeadersSource | undefined): Promise<He
   const given: unknown = typeof source === "function" ? await source() : source;
   // `Headers` and lists can be iterated: what they hold are no properties, and would be lost.
   if (typeof given !== "object" || given === null || Symbol.iterator in given) {
-    throw new TypeError("Cannot send the headers: they are no plain object of names and values");
+    throw new TypeError("Cannot send the headers: no plain object of names and values");
   }
   for (const [name, value] of Object.entries(given)) {
     if (!NAME.test(name)) throw refused(name, "its name is not a token of HTTP");

@@ -22,6 +22,12 @@ interface Topic {
    * `undefined` when the subscription is confirmed, or has never been.
    */
   after: Cursor | null | undefined;
+  /**
+   * What is still to come on this connection before nothing follows `after` any more, as bits: 1, the
+   * answer that it is resumed, and 2, the end of its past, in either order. The next connection owes
+   * both again.
+   */
+  owed: number;
   /** Whether the server has confirmed it once. */
   known: boolean;
   /** Whether it is being asked for, with all that is wanted. */
@@ -78,7 +84,10 @@ export class Subscriptions {
   closed(): void {
     this.#connection = undefined;
     this.#posts.abort();
-    for (const topic of this.#topics.values()) topic.asking = false;
+    for (const topic of this.#topics.values()) {
+      topic.asking = false;
+      topic.owed = 1 | 2;
+    }
     for (const cancel of this.#retries) cancel();
     this.#retries.clear();
   }
@@ -87,7 +96,7 @@ export class Subscriptions {
   stopped(): void {
     this.closed();
     for (const topic of this.#topics.values()) {
-      this.#reject(topic, new SubscribeError("the stream was stopped"));
+      this.#reject(topic, new SubscribeError("it was stopped"));
     }
   }
 
@@ -97,18 +106,21 @@ export class Subscriptions {
     if (topic === undefined) return;
     // The server has subscribed it, even if its answer is lost on the way.
     topic.known = true;
-    if (phase === "end") topic.history = undefined;
+    if (phase === "begin") return;
+    topic.history = undefined;
+    topic.owed &= 1;
+    if (topic.owed === 0) topic.after = undefined;
   }
 
   /** See {@linkcode Stream.subscribe}. */
-  subscribe(name: string, history: HistoryRequest | undefined): Promise<Subscribed> {
-    if (this.#options.stream.subscribeUrl === undefined) {
-      return Promise.reject(new SubscribeError("subscribeUrl is not set"));
-    }
-    return new Promise((resolve, reject) => {
+  async subscribe(name: string, history: HistoryRequest | undefined): Promise<Subscribed> {
+    const { subscribeUrl } = this.#options.stream;
+    if (subscribeUrl === undefined) throw new SubscribeError("subscribeUrl is not set");
+    return await new Promise((resolve, reject) => {
       const topic: Topic = this.#topics.get(name) ?? {
         history: undefined,
         after: undefined,
+        owed: 0,
         known: false,
         asking: false,
         waiting: [],
@@ -139,19 +151,19 @@ export class Subscriptions {
   }
 
   async #ask(name: string, topic: Topic): Promise<void> {
-    const url = this.#options.stream.subscribeUrl;
+    const { subscribeUrl } = this.#options.stream;
     const connection = this.#connection;
-    if (url === undefined || connection === undefined) return;
+    if (subscribeUrl === undefined || connection === undefined) return;
     if (connection === null) {
-      return this.#refuse(name, topic, "the server does not name its connections");
+      return this.#refuse(name, topic, "the hello names no connection");
     }
     const { history, after } = topic;
     topic.asking = true;
-    const answer = await this.#posts.send(url, name, {
+    const answer = await this.#posts.send(subscribeUrl, name, {
       connection,
       topic: name,
-      ...(history === undefined ? {} : { history }),
-      ...(after === undefined || after === null ? {} : { after: formatCursor(after) }),
+      history,
+      after: after ? formatCursor(after) : undefined,
     });
     // Of another connection by now, which asks for itself; or no longer wanted.
     if (this.#connection !== connection || this.#topics.get(name) !== topic) return;
@@ -159,12 +171,14 @@ export class Subscriptions {
     const subscribed = answer?.ok ? readSubscribed(answer.body) : null;
     if (subscribed === null) return this.#refuse(name, topic, reasonOf(answer), answer?.status);
     topic.known = true;
-    topic.after = undefined;
+    const { verdict } = subscribed;
+    topic.owed &= after && verdict === "resumed" ? 2 : 0;
+    if (topic.owed === 0) topic.after = undefined;
     topic.failures = 0;
     this.#options.report({ kind: "subscribed", topic: name, ...subscribed });
     for (const { resolve } of topic.waiting.splice(0)) resolve(subscribed);
-    // The whole history covers everything that was missed, too.
-    const whole = subscribed.verdict === "resumed" || history === true;
+    // A whole history covers what was too much to resume, too; not what the server no longer holds.
+    const whole = verdict === "resumed" || (history === true && verdict === "gap_budget");
     if (after !== undefined && !whole) this.#options.gap(name);
   }
 
@@ -191,5 +205,5 @@ export class Subscriptions {
 }
 
 function reasonOf(answer: Answer | null): string {
-  return answer === null ? "the request failed" : `it was answered with ${answer.status}`;
+  return answer === null ? "it was not answered" : `it was answered with ${answer.status}`;
 }

@@ -115,7 +115,7 @@ export class PastFrames implements FrameSource {
   readonly #log: EventLog;
   readonly #pages: Pages | null;
   readonly #frames: readonly Frame[];
-  readonly #whole: boolean;
+  readonly #wholeAfter: number;
   #next = 0;
   /** The journal's entry that was shown last, encoded once. */
   #shown: Uint8Array | null = null;
@@ -125,13 +125,13 @@ export class PastFrames implements FrameSource {
    * @param pages The entries that the ring no longer held; `null` when there are none.
    * @param frames The frames behind them, captured when the topic was subscribed: the ring may go on
    * without.
-   * @param whole Whether it was said that nothing is missing: then a hole breaks it.
+   * @param wholeAfter After which offset it was said that nothing is missing: a hole there breaks it.
    */
-  constructor(log: EventLog, pages: Pages | null, frames: readonly Frame[], whole: boolean) {
+  constructor(log: EventLog, pages: Pages | null, frames: readonly Frame[], wholeAfter: number) {
     this.#log = log;
     this.#pages = pages;
     this.#frames = frames;
-    this.#whole = whole;
+    this.#wholeAfter = wholeAfter;
   }
 
   look(): FrameLook {
@@ -142,7 +142,7 @@ export class PastFrames implements FrameSource {
       case "broken":
         return look;
       case "hole":
-        if (this.#whole) return { kind: "broken" };
+        if (look.floor > this.#wholeAfter + 1) return { kind: "broken" };
         // A history begins where the journal does: what that has forgotten is no part of it any more.
         this.#pages?.pass(look.floor);
         return this.look();

@@ -29,6 +29,16 @@ interface Past {
 }
 
 /**
+ * How much of a past is given. Both reach up to its end, so that one of them is the whole of both.
+ */
+interface Wanted {
+  /** As much as was asked for. */
+  readonly request: HistoryRequest | undefined;
+  /** And whatever follows this offset, for the verdict was that it is not lost; else `Infinity`. */
+  readonly after: number;
+}
+
+/**
  * Lets a connection listen to one more topic, and gives it what the topic said before.
  *
  * @param roster The hub's connections.
@@ -73,9 +83,12 @@ export async function subscribe(
   try {
     const judged = await judgeCursor(roster, after, scopeOfTopic(roster.log, topic));
     const { verdict } = answered(typeof judged === "function" ? judged() : judged);
-    if (request !== undefined || verdict === "resumed") {
-      const from = request === undefined ? after : request;
-      await start(roster, connection, history, past, from);
+    const cursor = verdict === "resumed" ? readCursor(after) : null;
+    if (request !== undefined || cursor !== null) {
+      await start(roster, connection, history, past, {
+        request,
+        after: cursor?.offset ?? Infinity,
+      });
       kept = true;
     }
     return { verdict, head: upTo };
@@ -122,7 +135,8 @@ export function historiesAtConnect(
     histories: pairs.map(([history]) => history),
     begin(connection) {
       for (const [history, past] of pairs) {
-        start(roster, connection, history, past, request).catch(() => connection.turnAway());
+        start(roster, connection, history, past, { request, after: Infinity })
+          .catch(() => connection.turnAway());
       }
     },
   };
@@ -166,45 +180,44 @@ function pastOf({ log, backlog }: Court, topic: string, upTo: number): Past {
   return { topic, behind, frames };
 }
 
-/** Begins a history: from a cursor, or as much as was asked for. */
+/** Begins a history. */
 async function start(
   { log, backlog, settings }: Court,
   connection: Connection,
   history: History,
   past: Past,
-  from: HistoryRequest | string,
+  wanted: Wanted,
 ): Promise<void> {
   const { epoch } = log;
   const { topic, behind } = past;
   const now = settings.clock.now();
-  const frames = past.frames.filter(isWanted(past, from, now));
-  const after = backlog === null ? behind : await beginning(backlog, past, frames, from, now);
+  const frames = past.frames.filter(isWanted(past, wanted, now));
+  const after = backlog === null ? behind : await beginning(backlog, past, frames, wanted, now);
   // Of another epoch by now: the connection is being sent away.
   if (log.epoch !== epoch) return;
   const range = { after, upTo: behind, topics: [topic] };
   const pages = backlog === null || after >= behind
     ? null
     : new Pages(backlog, epoch, range, () => connection.flush());
-  history.start(new PastFrames(log, pages, frames, typeof from === "string"));
+  // What follows a cursor that the ring covers is not read from the journal: no hole there concerns it.
+  const wholeAfter = wanted.after < behind ? wanted.after : Infinity;
+  history.start(new PastFrames(log, pages, frames, wholeAfter));
   connection.flush();
 }
 
 function isWanted(
   { frames }: Past,
-  from: HistoryRequest | string,
+  { request, after }: Wanted,
   now: number,
 ): (frame: Frame) => boolean {
-  if (typeof from === "string") {
-    const after = readCursor(from)?.offset ?? 0;
-    return ({ offset }) => offset > after;
+  if (request === undefined) return ({ offset }) => offset > after;
+  if (request === true) return () => true;
+  if ("last" in request) {
+    const first = frames[frames.length - request.last]?.offset ?? 0;
+    return ({ offset }) => offset > after || (request.last > 0 && offset >= first);
   }
-  if (from === true) return () => true;
-  if ("last" in from) {
-    const first = frames[frames.length - from.last]?.offset ?? 0;
-    return ({ offset }) => from.last > 0 && offset >= first;
-  }
-  const oldest = now - from.sinceMs;
-  return ({ at }) => at >= oldest;
+  const oldest = now - request.sinceMs;
+  return ({ offset, at }) => offset > after || at >= oldest;
 }
 
 /** The offset in the journal after which a history begins; that of its end when the ring has it all. */
@@ -212,27 +225,31 @@ async function beginning(
   backlog: Backlog,
   past: Past,
   frames: readonly Frame[],
-  from: HistoryRequest | string,
+  { request, after }: Wanted,
   now: number,
 ): Promise<number> {
   const { topic, behind } = past;
   if (behind === 0 || frames.length < past.frames.length) return behind;
-  if (typeof from === "string") return readCursor(from)?.offset ?? 0;
-  if (from === true) return 0;
+  if (request === undefined) return after;
+  if (request === true) return 0;
   const topics = [topic];
-  if ("last" in from) {
-    const owed = from.last - frames.length;
-    if (owed <= 0) return behind;
+  if ("last" in request) {
+    const owed = request.last - frames.length;
+    if (owed <= 0) return Math.min(behind, after);
     // The newest offset after which enough of them stand.
-    return await bisect(behind, async (after) => {
-      return answered(await backlog.measure({ after, upTo: behind, topics }, owed)).count >= owed;
+    const begins = await bisect(behind, async (from) => {
+      const range = { after: from, upTo: behind, topics };
+      return answered(await backlog.measure(range, owed)).count >= owed;
     });
+    return Math.min(begins, after);
   }
-  const startsTooOld = async (after: number): Promise<boolean> => {
-    const [first] = answered(await backlog.peek({ after, upTo: behind, topics })).entries;
-    return first !== undefined && first.at < now - from.sinceMs;
+  const startsTooOld = async (from: number): Promise<boolean> => {
+    const range = { after: from, upTo: behind, topics };
+    const [first] = answered(await backlog.peek(range)).entries;
+    return first !== undefined && first.at < now - request.sinceMs;
   };
-  return await startsTooOld(0) ? await bisect(behind, startsTooOld) + 1 : 0;
+  const begins = await startsTooOld(0) ? await bisect(behind, startsTooOld) + 1 : 0;
+  return Math.min(begins, after);
 }
 
 function answered<T>(answer: T | null): T {

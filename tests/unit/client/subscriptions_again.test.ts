@@ -30,6 +30,7 @@ test("a topic that was not confirmed goes on from where the first connection sin
   await move(each, 5);
   await reconnect(each);
   (await each.server.take("subscribe", "a")).answer({ verdict: "resumed" });
+  each.server.connection.send(history("begin", "a"), history("end", "a"));
   // The other one is not answered at all before the connection ends.
   await each.server.take("subscribe", "b");
   await move(each, 8);
@@ -38,6 +39,7 @@ test("a topic that was not confirmed goes on from where the first connection sin
   const post = await each.server.take("subscribe", "b");
   assertEquals(post.body["after"], at(5));
   post.answer({ verdict: "resumed" });
+  each.server.connection.send(history("begin", "b"), history("end", "b"));
   await turns();
   await move(each, 9);
   await reconnect(each);
@@ -50,11 +52,45 @@ test("a topic that was not confirmed goes on from where the first connection sin
   each.stream.stop();
 });
 
+test("what was answered and had not come whole when the connection broke is asked for again", async () => {
+  const each = await streaming();
+  await subscribed(each, "a");
+  await move(each, 5);
+  await reconnect(each);
+  const late = await each.server.take("subscribe", "a");
+  // Meanwhile the cursor moves on, and the past is on its way behind that.
+  await move(each, 8);
+  late.answer({ verdict: "resumed" });
+  await turns();
+  each.server.connection.send(history("begin", "a"), live(null, "half of it"));
+  await reconnect(each);
+  assertEquals(each.server.connection.presented, at(8));
+  assertEquals((await each.server.take("subscribe", "a")).body["after"], at(5));
+  each.stream.stop();
+});
+
+test("a whole history covers a past that was too much at once, and none of which a part is gone", async () => {
+  const each = await streaming();
+  const verdicts = ["gap_budget", "gap_floor", "epoch_changed"] as const;
+  const answers = verdicts.map((topic) => each.stream.subscribe(topic, { history: true }));
+  for (const topic of verdicts) (await each.server.take("subscribe", topic)).answer({});
+  await Promise.all(answers);
+  await move(each, 5);
+  await reconnect(each);
+  for (const verdict of verdicts) {
+    (await each.server.take("subscribe", verdict)).answer({ verdict });
+    await turns();
+  }
+  const gaps = each.runs.flatMap(({ topics }) => topics ?? []);
+  assertEquals(gaps, ["gap_floor", "epoch_changed"]);
+  each.stream.stop();
+});
+
 test("the cursor of each topic is that of the first connection since its last confirmed subscription", async () => {
-  /** What one connection brings: how far the cursor goes, and which topics are confirmed. */
+  /** What one connection brings: how far the cursor goes, and which topics are confirmed and given. */
   const connection = fc.record({
     moves: fc.nat(3),
-    fates: fc.array(fc.constantFrom("confirmed", "failed", "silent"), {
+    fates: fc.array(fc.constantFrom("confirmed", "answered", "given", "failed", "silent"), {
       minLength: 2,
       maxLength: 2,
     }),
@@ -78,10 +114,16 @@ test("the cursor of each topic is that of the first connection since its last co
             after: expected.get(topic),
           });
           if (fates[i] === "failed") post.answer(new Response("no", { status: 500 }));
-          if (fates[i] === "confirmed") {
+          const past = [history("begin", topic), history("end", topic)];
+          // The past may come before the answer, whose loss does not tell then that it was asked for.
+          if (fates[i] === "confirmed" && i === 0) each.server.connection.send(...past);
+          if (fates[i] === "confirmed" || fates[i] === "answered") {
             post.answer({ verdict: "resumed" });
-            expected.delete(topic);
           }
+          if (fates[i] === "confirmed" && i === 1) each.server.connection.send(...past);
+          if (fates[i] === "given") each.server.connection.send(...past);
+          if (fates[i] === "answered") each.server.connection.send(history("begin", topic));
+          if (fates[i] === "confirmed") expected.delete(topic);
         }
         await turns();
         for (let i = 0; i < moves; i++) await move(each, ++offset);
