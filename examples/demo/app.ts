@@ -1,12 +1,12 @@
 /**
- * The demo's server: the page, its stream, and what its buttons do.
+ * The demo's server: the page, what its buttons do, and the service behind both.
  *
  * @module
  */
-import { TOPICS } from "./counters.ts";
-import { Feed, STATUS_TOPIC, turn } from "./feed.ts";
+import { Feed } from "./feed.ts";
 import { isLoopback, isSameOrigin, PAGE_HEADERS } from "./guard.ts";
 import { cpuMeter, delayMeter, readMemory } from "./machine.ts";
+import { DemoService } from "./service.ts";
 import type { Store } from "./store.ts";
 
 const SAMPLE_MS = 500;
@@ -41,13 +41,15 @@ const LIBRARY_FILE = /^\/lib\/((?:client|tabs|worker)\.js(?:\.map)?)$/;
 /** The demo: measuring and publishing from the moment it is made, until `shutdown`. */
 export class Demo {
   readonly #feed: Feed;
+  readonly #service: DemoService;
   readonly #stopping = new AbortController();
   readonly #hostname: string;
   #bursting = false;
 
-  private constructor(hostname: string, feed: Feed) {
+  private constructor(hostname: string, feed: Feed, key: string | undefined) {
     this.#hostname = hostname;
     this.#feed = feed;
+    this.#service = new DemoService(feed, key);
     this.#measure();
   }
 
@@ -56,11 +58,12 @@ export class Demo {
    *
    * @param hostname The name it is bound to; on a loopback one only loopback names are answered.
    * @param store Where the events are kept; `shutdown` closes it.
+   * @param key With which events may be published, and the counters read; nobody may without one.
    * @returns The demo.
-   * @throws What the store says when it cannot be opened.
+   * @throws What the store says when it cannot be opened, and the service of a key that cannot be used.
    */
-  static async open(hostname: string, store: Store): Promise<Demo> {
-    return new Demo(hostname, await Feed.open(store));
+  static async open(hostname: string, store: Store, key?: string): Promise<Demo> {
+    return new Demo(hostname, await Feed.open(store), key);
   }
 
   /**
@@ -89,12 +92,11 @@ export class Demo {
     if (file !== undefined && request.method === "GET") return await sendFile(...file);
     const library = LIBRARY_FILE.exec(pathname)?.[1];
     if (library !== undefined && request.method === "GET") return await sendLibrary(library);
-    if (pathname === "/events") return await this.#events(request, info);
-    if (request.method !== "POST") return refuse(404, "not_found");
+    if (request.method !== "POST") return await this.#serve(request, info);
+    // Who has a key is no page of another site.
+    if (pathname === "/publish") return await this.#service.fetch(request, info);
     if (!isSameOrigin(request)) return refuse(403, "same_origin");
     switch (pathname) {
-      case "/alive":
-        return this.#feed.hub.aliveHandler(request);
       case "/burst":
         return await this.#burst(request);
       case "/cut":
@@ -102,23 +104,12 @@ export class Demo {
       case "/restart":
         return Response.json(await this.#feed.restart());
       default:
-        return refuse(404, "not_found");
+        return await this.#service.fetch(request, info);
     }
   }
 
-  /** The stream: this is all that it takes. */
-  async #events(request: Request, host: unknown): Promise<Response> {
-    await this.#feed.ready();
-    const asked = new URL(request.url).searchParams.getAll("topic");
-    const response = this.#feed.hub.serve(request, {
-      host,
-      topics: asked.length > 0 ? asked : [...TOPICS, STATUS_TOPIC],
-      clientTag: request.headers.get("SSE-Client"),
-      onConnect: async (writer) => {
-        await turn();
-        await writer.event(STATUS_TOPIC, this.#feed.status());
-      },
-    });
+  async #serve(request: Request, info: unknown): Promise<Response> {
+    const response = await this.#service.fetch(request, info);
     // Without "no-store" Chromium takes in some 64 MB that the page has not read (with it, about 9),
     // so that a stalled reader would look to the hub like one that reads.
     response.headers.set("Cache-Control", "no-store, no-transform");

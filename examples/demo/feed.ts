@@ -6,11 +6,12 @@
  */
 import {
   createHub,
+  type Hub,
   type HubOptions,
   type JournaledEvent,
+  type JournaledHub,
   type Logger,
   openHub,
-  type StreamHub,
 } from "@tidemark/sse";
 import { Counters, type Topic } from "./counters.ts";
 import type { Store } from "./store.ts";
@@ -35,9 +36,6 @@ const HUB_OPTIONS: HubOptions = {
 /** How long a restart waits for a page that does not take its goodbye. */
 const LEAVE_MS = 1000;
 
-/** A hub with a journal or without one. */
-type DemoHub = StreamHub & { publish(event: JournaledEvent): number | Promise<number> };
-
 /** A hub that was started anew. */
 export interface Restarted {
   /** Its epoch. */
@@ -52,7 +50,7 @@ export class Feed {
   readonly #run: string = crypto.randomUUID().slice(0, 8);
   readonly #counters = new Counters();
   readonly #store: Store;
-  #hub!: DemoHub; // Set by `open`, which alone makes a feed.
+  #hub!: Hub | JournaledHub; // Set by `open`, which alone makes a feed.
   #hubs = 0;
   /** What is to be published as soon as there is a hub again; `null` while there is one. */
   #waiting: (() => void)[] | null = [];
@@ -79,7 +77,7 @@ export class Feed {
   }
 
   /** The hub that serves now. */
-  get hub(): StreamHub {
+  get hub(): Hub | JournaledHub {
     return this.#hub;
   }
 

@@ -2,10 +2,13 @@
  * The demo: this machine's own measurements on a page, over a stream that you can cut, stall and
  * restart while its counters show what became of every event.
  *
- *     deno task demo [--port 8080] [--hostname 127.0.0.1] [--journal sqlite]
+ *     deno task demo [--port 8080] [--hostname 127.0.0.1] [--journal sqlite] [--key KEY]
  *
  * `--journal` says where the events are kept: `sqlite`, a temporary file that is removed at exit;
- * `sqlite:PATH`, a file that stays; `memory`; or `none`.
+ * `sqlite:PATH`, a file that stays; `memory`; or `none`. With `--key` whoever has the key may publish,
+ * and see who is connected and the counters:
+ *
+ *     curl -H 'Authorization: Bearer KEY' http://127.0.0.1:8080/metrics
  *
  * @module
  */
@@ -15,9 +18,9 @@ import { Demo } from "./app.ts";
 import { makeStore, type Store } from "./store.ts";
 
 const USAGE = "Usage: deno task demo [--port 8080] [--hostname 127.0.0.1] " +
-  "[--journal sqlite|sqlite:PATH|memory|none]";
+  "[--journal sqlite|sqlite:PATH|memory|none] [--key KEY]";
 
-const { port, hostname, store } = readArgs(Deno.args);
+const { port, hostname, store, key } = readArgs(Deno.args);
 let server: RunningServer | undefined;
 let stopping = false;
 
@@ -35,7 +38,7 @@ await start();
 async function start(): Promise<void> {
   let taken: boolean;
   try {
-    const demo = await Demo.open(hostname, store);
+    const demo = await Demo.open(hostname, store, key);
     ({ server, taken } = await listen(demo));
   } catch (error) {
     console.error(`Cannot start: ${error instanceof Error ? error.message : error}`);
@@ -73,7 +76,14 @@ async function listen(demo: Demo): Promise<{ server: RunningServer; taken: boole
   }
 }
 
-function readArgs(args: string[]): { port: number; hostname: string; store: Store } {
+interface Args {
+  readonly port: number;
+  readonly hostname: string;
+  readonly store: Store;
+  readonly key: string | undefined;
+}
+
+function readArgs(args: string[]): Args {
   try {
     const { values } = parseArgs({
       args,
@@ -81,6 +91,7 @@ function readArgs(args: string[]): { port: number; hostname: string; store: Stor
         port: { type: "string", default: "8080" },
         hostname: { type: "string", default: "127.0.0.1" },
         journal: { type: "string", default: "sqlite" },
+        key: { type: "string" },
         help: { type: "boolean", default: false },
       },
     });
@@ -89,7 +100,7 @@ function readArgs(args: string[]): { port: number; hostname: string; store: Stor
       throw new TypeError(`--port is ${values.port}, it must be 0 to 65535`);
     }
     const store = makeStore(values.journal);
-    if (!values.help) return { port, hostname: values.hostname, store };
+    if (!values.help) return { port, hostname: values.hostname, store, key: values.key };
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     console.error(USAGE);

@@ -4,6 +4,8 @@ import { test } from "../support/test.ts";
 import { readUntil, runDemo, type RunningDemo, withDemo, withDemoIn } from "./support.ts";
 
 const json = { "Content-Type": "application/json" };
+/** Of the demos here alone. */
+const KEY = "a-key-for-this-test";
 
 async function post(
   demo: RunningDemo,
@@ -254,3 +256,34 @@ async function statusLine(port: number, host: string): Promise<string> {
     }
   }
 }
+
+test("behind the page stands the service: tickets, a key to publish and to look with, health", () =>
+  withDemo(async (demo) => {
+    const own = { ...json, Origin: demo.url };
+    assertEquals((await (await fetch(`${demo.url}/ready`)).json()).status, "ready");
+    const minted = await fetch(`${demo.url}/ticket`, {
+      method: "POST",
+      headers: own,
+      body: '{"topics":["burst"]}',
+    });
+    const { ticket } = await minted.json();
+    const stream = await fetch(`${demo.url}/events?ticket=${ticket}`);
+    const again = await fetch(`${demo.url}/events?ticket=${ticket}`);
+    assertEquals([again.status, (await again.json()).code], [401, "ticket_invalid"]);
+    assertEquals(await post(demo, "/ticket", own, '{"topics":["other"]}'), [403, "forbidden"]);
+
+    const event = '{"topic":"burst","name":"burst","data":"by curl"}';
+    assertEquals(await post(demo, "/publish", json, event), [401, "unauthenticated"]);
+    const key = { Authorization: `Bearer ${KEY}` };
+    assertEquals(await post(demo, "/publish", { ...json, ...key }, event), [200, undefined]);
+    await readUntil(stream, /event: burst\ndata: by curl\n/);
+    const metrics = await fetch(`${demo.url}/metrics`, { headers: key });
+    assertMatch(await metrics.text(), /^tidemark_published_total [1-9]/m);
+    const closed = await fetch(`${demo.url}/metrics`);
+    assertEquals([closed.status, (await closed.json()).code], [401, "unauthenticated"]);
+
+    // The service is another one after a restart, and its tickets are the same.
+    assertEquals(await post(demo, "/restart", own), [200, undefined]);
+    assertEquals((await (await fetch(`${demo.url}/ready`)).json()).status, "ready");
+    await (await fetch(`${demo.url}/events?topic=cpu`)).body?.cancel();
+  }, ["--port", "0", "--key", KEY]));
