@@ -4,8 +4,8 @@
  * @module
  */
 import { JournalEpochError, JournalError, JournalGapError } from "../errors/journal.ts";
-import type { Clock } from "../hub/clock.ts";
 import type { Roster } from "../hub/roster.ts";
+import { pause } from "../hub/spread.ts";
 import type { Journal, JournalEntry } from "../journal/journal.ts";
 import { errorForLog } from "../wire/text.ts";
 
@@ -114,22 +114,7 @@ export class Tailer {
     }
     const waitMs = this.#waitMs * (0.5 + Math.random() / 2);
     this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_WAIT_MS);
-    await this.#pause(waitMs, clock);
-  }
-
-  /** Leaves neither a timer nor a listener behind, however often the journal is away. */
-  #pause(ms: number, clock: Clock): Promise<void> {
-    const { signal } = this.#stopped;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = clock.after(ms, end);
-      signal.addEventListener("abort", end);
-    });
+    await pause(clock, waitMs, this.#stopped.signal);
   }
 
   /** The sequence is another one, or has lost what this pod has given out: cursors must not lie. */
