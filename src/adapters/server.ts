@@ -16,10 +16,11 @@ import {
   type StopSignal,
   thisProcess,
 } from "./signals.ts";
-import { type Closing, Stopper } from "./stopping.ts";
+import { type Closing, type Stoppable, Stopper } from "./stopping.ts";
 
 export type { DrainOptions } from "../hub/types.ts";
 export type { StopSignal } from "./signals.ts";
+export type { Stoppable } from "./stopping.ts";
 
 /**
  * What an adapter calls for each request: `hub.handler`, the `fetch` of a Hono app, or your own
@@ -29,22 +30,6 @@ export type { StopSignal } from "./signals.ts";
  * `{ incoming, outgoing }`. Hand it on to `hub.serve` as {@linkcode ServeOptions.host}.
  */
 export type FetchHandler = (request: Request, host: object) => Response | Promise<Response>;
-
-/** What a server tells goodbye before it closes: a hub, or whatever else ends its own streams. */
-export interface Stoppable {
-  /**
-   * Ends its streams in good order.
-   *
-   * @param options `signal` ends the waiting early.
-   */
-  shutdown(options?: { readonly signal?: AbortSignal }): Promise<void>;
-  /**
-   * Ends its streams without a hurry. What has none is shut down when the lame duck is over.
-   *
-   * @param options How long each part may take; `signal` ends the waiting early.
-   */
-  drain?(options?: DrainOptions): Promise<void>;
-}
 
 /** What a server does on a signal, as {@linkcode ListenOptions.drainOnSignal} takes it. */
 export interface SignalOptions {

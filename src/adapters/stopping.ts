@@ -7,7 +7,23 @@
 import { systemClock } from "../hub/clock.ts";
 import type { DrainPlan } from "../hub/leaving.ts";
 import { pause } from "../hub/spread.ts";
-import type { Stoppable } from "./server.ts";
+import type { DrainOptions } from "../hub/types.ts";
+
+/** What a server tells goodbye before it closes: a hub, or whatever else ends its own streams. */
+export interface Stoppable {
+  /**
+   * Ends its streams in good order.
+   *
+   * @param options `signal` ends the waiting early.
+   */
+  shutdown(options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /**
+   * Ends its streams without a hurry. What has none is shut down when the lame duck is over.
+   *
+   * @param options How long each part may take; `signal` ends the waiting early.
+   */
+  drain?(options?: DrainOptions): Promise<void>;
+}
 
 /** How a runtime's server is closed. */
 export interface Closing {
