@@ -44,6 +44,16 @@ export function doorRoute(request: Request): string | undefined {
 }
 
 /**
+ * Whether a request names the door's host. Where a runtime believes the host that a client says, a
+ * visitor's can: such a request must not be handed on as it is.
+ *
+ * @param request A visitor's request.
+ */
+export function namesDoor(request: Request): boolean {
+  return new URL(request.url).origin === DOOR;
+}
+
+/**
  * A request for the door.
  *
  * @param route What for.

@@ -10,7 +10,14 @@ import type { Subscription } from "../../hub/types.ts";
 import { forLog } from "../../wire/text.ts";
 import { RETRY_MS } from "../../wire/timing.ts";
 import { describe, type ErrorLogger } from "../server.ts";
-import { eventRequest, type HubQuestion, knock, type TopicPast, topicRequest } from "./door.ts";
+import {
+  eventRequest,
+  type HubQuestion,
+  knock,
+  namesDoor,
+  type TopicPast,
+  topicRequest,
+} from "./door.ts";
 import { readReply } from "./reply.ts";
 
 /** A Durable Object as a Worker sees it. */
@@ -82,6 +89,7 @@ export async function routeToHub<Id>(
   if (request.method !== "GET" && request.method !== "HEAD") {
     return refusal(405, "sse_method", "A stream is asked for with GET", { Allow: "GET, HEAD" });
   }
+  if (namesDoor(request)) return refusal(404, "not_found", "There is no such host");
   try {
     const response = await askHubObject(namespace, name, request);
     return await withoutFault(name, request, logger, response);

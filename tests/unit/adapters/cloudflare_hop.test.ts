@@ -3,7 +3,9 @@ import fc from "fast-check";
 import { AckWindow } from "../../../src/adapters/cloudflare/hop/window.ts";
 import { ACK_BYTES, WINDOW_BYTES } from "../../../src/adapters/cloudflare/hop/wire.ts";
 import type { SubscribeOptions } from "../../../src/hub/types.ts";
+import { ConnectionGoneError } from "../../../src/errors.ts";
 import { createMemoryJournal } from "../../../src/journal/memory.ts";
+import { encodeFrame } from "../../../src/wire/frame.ts";
 import { test } from "../../support/test.ts";
 import { type HopClient, HopWorld, settle } from "./cloudflare_hop_world.ts";
 
@@ -228,4 +230,42 @@ test("a window never lets more than its bound and one frame go ahead of what was
 
 test("a Worker that has handed everything on has acknowledged enough for the next frame", () => {
   assert(ACK_BYTES < WINDOW_BYTES);
+});
+
+test("frames that a hook writes without waiting go no further ahead than any others, and in order", async () => {
+  const world = new HopWorld();
+  await world.wake();
+  const one = await world.join(["a"]);
+  const { connection } = one.wire;
+  const written = Array.from(
+    { length: 20 },
+    (_, n) => connection?.write(encodeFrame(null, "hooked", `${n} ${"x".repeat(50_000)}`)),
+  );
+  await settle();
+  await drain(world, one);
+  await Promise.all(written);
+  assert(one.peak <= WINDOW_BYTES + 60_000, `${one.peak} bytes were ahead`);
+  const hooked = one.seen.filter(({ name }) => name === "hooked");
+  assertEquals(hooked.map(({ data }) => parseInt(data)), Array.from({ length: 20 }, (_, n) => n));
+  connection?.leave(false, "dead");
+  const late = await connection?.write(new Uint8Array(1)).catch((error: unknown) => error);
+  assert(late instanceof ConnectionGoneError);
+  assertEquals(late.cause, "dead");
+  world.stop();
+});
+
+test("a topic that is subscribed with a cursor and a history gets whichever reaches back further", async () => {
+  const world = new HopWorld();
+  await world.wake();
+  const { epoch } = await world.journal.window();
+  const one = await world.join(["a"]);
+  for (let n = 1; n <= 6; n++) await world.publish("b", `${n}`);
+  const after = `${epoch}:2`;
+  await world.subscribe(one, "b", { history: { last: 1 }, after });
+  await drain(world, one);
+  assertEquals(one.history, [3, 4, 5, 6]);
+  await world.subscribe(one, "b", { history: { last: 5 }, after });
+  await drain(world, one);
+  assertEquals(one.history.slice(4), [2, 3, 4, 5, 6]);
+  world.stop();
 });

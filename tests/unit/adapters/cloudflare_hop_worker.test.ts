@@ -1,9 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { HubObject, streamThroughHop } from "../../../src/adapters/cloudflare.ts";
+import { HubObject, routeToHub, streamThroughHop } from "../../../src/adapters/cloudflare.ts";
 import { hopCallOf, hopRequest } from "../../../src/adapters/cloudflare/door.ts";
+import { acceptAgain, acceptNew } from "../../../src/adapters/cloudflare/hop/accept.ts";
+import type { Hops } from "../../../src/adapters/cloudflare/hop/hops.ts";
 import { portOf, savedOf } from "../../../src/adapters/cloudflare/hop/socket.ts";
 import type { HopSaved } from "../../../src/adapters/cloudflare/hop/types.ts";
-import type { ServeOptions } from "../../../src/hub/types.ts";
+import { readOptions } from "../../../src/hub/options.ts";
+import type { HubState, ServeOptions } from "../../../src/hub/types.ts";
+import { createMemoryJournal } from "../../../src/journal/memory.ts";
 import { test } from "../../support/test.ts";
 
 /** A room without storage, and so without a journal. */
@@ -40,6 +44,37 @@ test("no visitor's request leads to the hop, whatever it says", () => {
   const headers = { "Upgrade": "websocket", "Tidemark-Hop": '{"url":"https://site.test/"}' };
   assertEquals(hopCallOf(new Request("https://site.test/hop", { headers })), null);
   assertEquals(hopCallOf(new Request("https://hub.invalid.site.test/hop", { headers })), null);
+});
+
+test("a request that names the door's own host is not handed on, whoever believed it", async () => {
+  const head = encodeURIComponent('{"url":"https://site.test/?topic=secret","resume":null}');
+  const forged = { "Upgrade": "websocket", "Tidemark-Hop": head };
+  const room = new Room({}, {});
+  const rooms = namespaceOf((request) => room.fetch(request));
+  for (const method of ["GET", "HEAD"]) {
+    const request = new Request("https://hub.invalid/hop", { method, headers: forged });
+    assertEquals((await routeToHub(rooms, "lobby", request, quiet)).status, 404);
+  }
+  assertEquals(room.seen, []);
+});
+
+test("nobody is let in once the hub has shut down, even if it did while a cursor was judged", async () => {
+  const journal = createMemoryJournal();
+  await journal.append({ topic: "a", name: "", data: "x", at: 0 });
+  const settings = readOptions({}, { journaled: true });
+  const row = { connection: "c", topics: null, pasts: 0, expiresAt: Infinity };
+  // Of a hop only what is touched before anybody is let in.
+  const hops = { journal, settings, maxClients: 1, find: () => ({ row }) } as unknown as Hops;
+  const { epoch } = await journal.window();
+  const resume = { connection: "c", after: `${epoch}:1`, pasts: 0, waiting: 0 };
+  for (const late of [{ state: "stopped" as const }, { clientCount: 1 }]) {
+    const hub: { state: HubState; clientCount: number } = { state: "serving", clientCount: 0 };
+    const answer = acceptNew(hops, hub, get(), {});
+    const again = late.state === undefined ? null : acceptAgain(hops, hub, resume);
+    Object.assign(hub, late);
+    assertEquals((await answer).status, 503);
+    if (again !== null) assertEquals((await again).status, 410);
+  }
 });
 
 test("an object without a journal serves the stream itself", async () => {

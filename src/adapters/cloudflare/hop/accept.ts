@@ -5,22 +5,21 @@
  */
 import { TopicError } from "../../../errors.ts";
 import { checkExpiry } from "../../../hub/expirations.ts";
+import { helloOf, hookOf } from "../../../hub/greeting.ts";
 import { checkHistory } from "../../../hub/late_joiner.ts";
 import { randomHex } from "../../../hub/log.ts";
 import { refusal } from "../../../hub/refusal.ts";
 import { checkedTag, declaresLag, presentedCursor } from "../../../hub/stream_request.ts";
 import { journalTopics, topicNames, topicsSince } from "../../../hub/topics.ts";
-import type { HubState, ServeOptions, Writer } from "../../../hub/types.ts";
-import { helloFrame, snapshotFrame } from "../../../wire/control.ts";
-import { checkEventName, encodeFrame, encodeRetry, joinBytes } from "../../../wire/frame.ts";
+import type { HubState, ServeOptions } from "../../../hub/types.ts";
+import { helloFrame } from "../../../wire/control.ts";
+import { encodeRetry, joinBytes } from "../../../wire/frame.ts";
 import type { Hello } from "../../../wire/hello.ts";
-import { errorForLog } from "../../../wire/text.ts";
-import { WIRE } from "../../../wire/timing.ts";
 import { checkTopics } from "../../../wire/topic.ts";
 import type { HopConnection } from "./connection.ts";
 import type { HopSaved } from "./types.ts";
 import type { Hops } from "./hops.ts";
-import { beginningOf, judgeByJournal, type Judged } from "./past.ts";
+import { beginningOf, judgeByJournal } from "./past.ts";
 import { socketPair } from "./socket.ts";
 import type { HopRow } from "./table.ts";
 import type { Begin, Resume } from "./wire.ts";
@@ -55,12 +54,8 @@ export async function acceptNew(
   checkHistory(options.history);
   const expiresAt = checkExpiry(options.expiresAt);
   const now = settings.clock.now();
-  const leaving = isLeaving(hub);
-  if (leaving || hub.clientCount >= hops.maxClients) {
-    const seconds = Math.max(1, Math.ceil(settings.reconnectDelayMs / 1000));
-    const why = leaving ? "The hub is leaving" : "The hub has no place left";
-    return refusal(503, "sse_unavailable", why, { "Retry-After": String(seconds) });
-  }
+  const refused = unavailable(hops, hub);
+  if (refused !== null) return refused;
   if (expiresAt <= now) {
     return refusal(403, "sse_expired", "The authority of this stream has ended");
   }
@@ -70,6 +65,9 @@ export async function acceptNew(
     journalTopics(topicsSince(names)),
     settings.replyMaxEvents,
   );
+  // Others came meanwhile, or the hub has shut down: whoever comes after that would never be told.
+  const refusedNow = unavailable(hops, hub);
+  if (refusedNow !== null) return refusedNow;
   const { judgement, window } = judged;
   const row: HopRow = {
     connection: randomHex(16),
@@ -85,9 +83,18 @@ export async function acceptNew(
   hops.table.add(row);
   const { 0: theirs, 1: ours } = socketPair();
   const connection = hops.accept(ours, row, savedAt(row, window.epoch, judgement.position, 0));
-  const hello = helloOf(hops, judged, row.connection, options.repair !== undefined);
+  const { epoch, floor, head } = window;
+  const position = { epoch, floor: floor > head ? 0 : floor, head };
+  const mayRepair = options.repair !== undefined;
+  const hello = helloOf(settings, judgement.verdict, position, row.connection, mayRepair);
   recallAll(hops, connection, options, hello);
-  const hook = hookOf(hops, options, hello, connection);
+  const hook = hookOf(
+    settings,
+    options,
+    topicNames(row.topics),
+    hello,
+    (frame) => connection.write(frame),
+  );
   const jitter = Math.floor(Math.random() * (settings.reconnectJitterMs + 1));
   const first = [encodeRetry(settings.reconnectDelayMs + jitter), helloFrame(hello)];
   connection.begin(beginOf(hops, row, window.epoch), joinBytes(first), hook, window.head);
@@ -110,26 +117,27 @@ export async function acceptAgain(
   resume: Resume,
 ): Promise<Response> {
   const gone = (): Response => refusal(GONE, "sse_gone", "The stream cannot go on");
+  const { connection: id } = resume;
   const find = (): HopRow | undefined =>
-    hops.find(resume.connection)?.row ??
-      hops.table.all().find(({ connection }) => connection === resume.connection);
-  if (find() === undefined || isLeaving(hub)) return gone();
+    isLeaving(hub) ? undefined : hops.find(id)?.row ?? hops.table.get(id);
+  const known = find();
+  if (known === undefined) return gone();
   const { journal, settings } = hops;
   const { judgement, window } = await judgeByJournal(
     journal,
     resume.after,
-    journalTopics(find()?.topics ?? null),
+    journalTopics(known.topics),
     settings.replyMaxEvents,
   );
-  // It may have been ended meanwhile.
+  // It may have been ended meanwhile, or the hub with it.
   const row = find();
   if (row === undefined) return gone();
   if (
     judgement.verdict !== "resumed" || row.pasts !== resume.pasts ||
     row.expiresAt <= settings.clock.now()
   ) {
-    hops.find(resume.connection)?.leave(false);
-    hops.table.remove(resume.connection);
+    hops.find(id)?.leave(false);
+    hops.table.remove(id);
     return gone();
   }
   const { 0: theirs, 1: ours } = socketPair();
@@ -139,6 +147,17 @@ export async function acceptAgain(
   hops.table.find(row.connection);
   connection.goOn(beginOf(hops, row, epoch));
   return switching(theirs);
+}
+
+function unavailable(
+  { settings, maxClients }: Hops,
+  hub: { readonly state: HubState; readonly clientCount: number },
+): Response | null {
+  const leaving = isLeaving(hub);
+  if (!leaving && hub.clientCount < maxClients) return null;
+  const seconds = Math.max(1, Math.ceil(settings.reconnectDelayMs / 1000));
+  const why = leaving ? "The hub is leaving" : "The hub has no place left";
+  return refusal(503, "sse_unavailable", why, { "Retry-After": String(seconds) });
 }
 
 function isLeaving({ state }: { readonly state: HubState }): boolean {
@@ -164,28 +183,6 @@ function switching(webSocket: unknown): Response {
   return new Response(null, init);
 }
 
-function helloOf(
-  { settings }: Hops,
-  { judgement: { verdict }, window: { epoch, floor, head } }: Judged,
-  connection: string,
-  mayRepair: boolean,
-): Hello {
-  return {
-    wire: WIRE,
-    epoch,
-    floor: floor > head ? 0 : floor,
-    head,
-    resumed: verdict === "resumed",
-    verdict,
-    keepaliveMs: settings.keepaliveMs,
-    keepaliveEvent: settings.keepaliveEvent,
-    connection,
-    repair: mayRepair && verdict !== "fresh" && verdict !== "resumed",
-    revalidateSpreadMs: settings.revalidateSpreadMs,
-    ...(settings.versionEpoch !== null && { versionEpoch: settings.versionEpoch }),
-  };
-}
-
 /** What the topics said before, after any verdict but `resumed`. */
 function recallAll(
   { journal, settings }: Hops,
@@ -196,47 +193,8 @@ function recallAll(
   if (history === undefined || resumed) return;
   const now = settings.clock.now();
   for (const topic of topicNames(connection.row.topics)) {
-    const past = connection.recall(topic, head, false);
+    const past = connection.recall(topic, head);
     beginningOf(journal, topic, history, head, now)
       .then((after) => past.start(after), () => connection.leave(false));
   }
-}
-
-/** What the application writes before live frames: first a repair, then the connect hook's. */
-function hookOf(
-  { settings }: Hops,
-  options: ServeOptions,
-  hello: Hello,
-  connection: HopConnection,
-): (() => Promise<void>) | null {
-  const { onConnect, repair } = options;
-  if (onConnect === undefined && hello.repair !== true) return null;
-  const writeEvent = async (name: string, data: string | Uint8Array): Promise<void> => {
-    checkEventName(name, settings.keepaliveEvent);
-    await connection.write(encodeFrame(null, name, data));
-  };
-  const writer: Writer = {
-    event(name, data) {
-      const written = writeEvent(name, data);
-      // Whoever awaits it sees the rejection; whoever does not must not end the object by it.
-      written.catch(() => {});
-      return written;
-    },
-  };
-  const run = async (): Promise<void> => {
-    if (hello.repair === true) {
-      await connection.write(snapshotFrame("begin"));
-      await repair?.call(options, topicNames(connection.row.topics), hello, writer);
-      await connection.write(snapshotFrame("end", String(hello.head)));
-    }
-    await onConnect?.call(options, writer, hello);
-  };
-  return () =>
-    run().catch((error: unknown) => {
-      // That its client left while it wrote is no fault of a hook.
-      if (!connection.over) {
-        settings.logger.error(`A connect hook failed: ${errorForLog(error)}`);
-      }
-      throw error;
-    });
 }

@@ -158,13 +158,17 @@ export async function subscribe(
   // Before it can be lost.
   hops.table.promise(connection.row.connection, ++connection.row.pasts);
   // At once: what is published meanwhile comes after it.
-  const past = connection.recall(topic, upTo, request === undefined);
+  const past = connection.recall(topic, upTo);
   try {
     const { judgement } = await judgeByJournal(journal, after, [topic], replyMaxEvents);
     const { verdict } = judgement;
-    if (request !== undefined) {
-      past.start(await beginningOf(journal, topic, request, upTo, clock.now()));
-    } else if (verdict === "resumed") past.start(readCursor(after)?.offset ?? 0);
+    const from = verdict === "resumed" ? readCursor(after)?.offset ?? Infinity : Infinity;
+    const begins = request === undefined
+      ? Infinity
+      : await beginningOf(journal, topic, request, upTo, clock.now());
+    // Both reach up to the end, so that one of them is the whole of both.
+    const first = Math.min(from, begins);
+    if (first < Infinity) past.start(first, from);
     return { verdict, head: upTo };
   } finally {
     past.forgo();

@@ -168,11 +168,10 @@ export class HopConnection {
    *
    * @param topic The topic.
    * @param upTo Where it ends.
-   * @param whole Whether it is said that nothing of it is missing.
    */
-  recall(topic: string, upTo: number, whole: boolean): Past {
+  recall(topic: string, upTo: number): Past {
     if (this.#live) this.#fallBehind(this.position);
-    const past = this.#histories.add(topic, upTo, whole, () => this.#changed());
+    const past = this.#histories.add(topic, upTo, () => this.#changed());
     if (!this.#over) this.#sender.promise(this.row.pasts);
     this.#save();
     return past;
@@ -189,15 +188,16 @@ export class HopConnection {
    *
    * @param bytes The frame.
    * @returns Settles when it was sent.
-   * @throws {Error} When the connection has ended.
+   * @throws {ConnectionGoneError} When the connection has ended.
    */
-  async write(bytes: Uint8Array): Promise<void> {
-    await this.#sender.ready();
-    this.#send(bytes);
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#sender.inTurn(() => this.#send(bytes));
   }
 
   /** @param at When its authority ends now, in milliseconds since the Unix epoch. */
   extend(at: number): void {
+    // Over another socket it is begun anew, as long as this memory lasts from this row.
+    this.row.expiresAt = at;
     this.#sender.say({ type: "expires", at: Number.isFinite(at) ? at : null });
   }
 

@@ -13,8 +13,9 @@ export interface Past {
    * It is known where it begins.
    *
    * @param after After which offset.
+   * @param wholeAfter After which offset it was said that nothing is missing.
    */
-  start(after: number): void;
+  start(after: number, wholeAfter?: number): void;
   /** Nobody wants it, if it has not been started. */
   forgo(): void;
 }
@@ -48,14 +49,20 @@ export class HopHistories {
    *
    * @param topic The topic.
    * @param upTo Where it ends.
-   * @param whole Whether it is said that nothing of it is missing.
    * @param changed Called when there may be something to send.
    */
-  add(topic: string, upTo: number, whole: boolean, changed: () => void): Past {
-    const history: PendingHistory = { topic, after: null, upTo, begun: false, whole };
+  add(topic: string, upTo: number, changed: () => void): Past {
+    const history: PendingHistory = {
+      topic,
+      after: null,
+      upTo,
+      begun: false,
+      wholeAfter: Infinity,
+    };
     this.#pending.push(history);
     return {
-      start(after) {
+      start(after, wholeAfter = Infinity) {
+        history.wholeAfter = wholeAfter;
         history.after = Math.min(after, upTo);
         changed();
       },
@@ -98,7 +105,9 @@ export class HopHistories {
     }
     const wanted = { ids: false, matches: () => true };
     const piece = await reader.read({ after, upTo, topics: [topic] }, room, wanted);
-    if (piece.epoch !== this.#epoch || (history.whole && piece.floor > after + 1)) return "broken";
+    if (piece.epoch !== this.#epoch || piece.floor > Math.max(after, history.wholeAfter) + 1) {
+      return "broken";
+    }
     // Unless nobody wants it any more.
     if (history.after !== after) return new Uint8Array(0);
     history.after = Math.max(after, piece.through);

@@ -131,7 +131,7 @@ export class Hops {
     if (connection !== undefined) return connection.leave(kept, cause);
     const id = savedOf(socket)?.connection;
     if (kept || id === undefined || this.#byId.has(id)) return;
-    const row = this.table.all().find(({ connection }) => connection === id);
+    const row = this.table.get(id);
     if (row === undefined) return;
     this.table.remove(id);
     this.tell({ row }, departure(cause));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ConnectionGoneError } from "../../../errors.ts";
 import type { DepartureCause } from "../../../hub/presence.ts";
 import type { HopPort, HopSaved, LiveEvent } from "./types.ts";
 import { AckWindow, type WindowCounts } from "./window.ts";
@@ -21,8 +22,11 @@ export class HopSender {
   readonly #port: HopPort;
   readonly #window: AckWindow;
   #told: Standing;
-  #closed = false;
+  /** Why it has ended. */
+  #gone: DepartureCause | null = null;
   #waiting: (() => void)[] = [];
+  /** Settles when those who came so far have had their turn. */
+  #turns: Promise<void> = Promise.resolve();
 
   /**
    * @param port The socket.
@@ -95,20 +99,26 @@ export class HopSender {
   }
 
   /**
-   * Waits until something may be sent.
+   * Sends when something may be sent; one after another, or all who wait would find the same room.
    *
-   * @throws {Error} When the socket is closed.
+   * @param send Sends a frame.
+   * @throws {ConnectionGoneError} When the socket is closed.
    */
-  async ready(): Promise<void> {
-    while (this.#window.room === 0 && !this.#closed) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    if (this.#closed) throw new Error("Cannot write: the connection has ended");
+  inTurn(send: () => void): Promise<void> {
+    const sent = this.#turns.then(async () => {
+      while (this.#window.room === 0 && this.#gone === null) {
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      }
+      if (this.#gone !== null) throw new ConnectionGoneError(this.#gone);
+      send();
+    });
+    this.#turns = sent.catch(() => {});
+    return sent;
   }
 
   /** Closes the socket: as {@linkcode HopPort.close}. */
   close(kept: boolean, cause: DepartureCause): void {
-    this.#closed = true;
+    this.#gone = cause;
     this.#wake();
     this.#port.close(kept, cause);
   }

@@ -19,6 +19,8 @@ const TABLES = [
     connection TEXT NOT NULL, topic TEXT NOT NULL, since INTEGER NOT NULL,
     PRIMARY KEY (connection, topic)
   ) WITHOUT ROWID`,
+  // Each client that comes looks for those whose time is over: not through everybody's rows.
+  `CREATE INDEX IF NOT EXISTS tidemark_hops_lost ON tidemark_hops (lost) WHERE lost IS NOT NULL`,
 ];
 
 /** A connection, as it is kept. */
@@ -40,7 +42,7 @@ export interface HopRow {
   /** When it began, in milliseconds since the Unix epoch. */
   readonly at: number;
   /** When its authority ends, in milliseconds since the Unix epoch; `Infinity` for never. */
-  readonly expiresAt: number;
+  expiresAt: number;
 }
 
 /** The tables of one object. */
@@ -55,13 +57,23 @@ export class HopTable {
 
   /** All connections, those whose sockets vanished among them. */
   all(): HopRow[] {
+    return this.#rows("");
+  }
+
+  /** @param connection The id of one connection. */
+  get(connection: string): HopRow | undefined {
+    return this.#rows(" WHERE connection = ?", connection)[0];
+  }
+
+  #rows(where: string, ...values: string[]): HopRow[] {
     const topics = new Map<string, Map<string, number>>();
-    for (const { connection, topic, since } of this.#run("SELECT * FROM tidemark_hop_topics")) {
+    const ofTopics = this.#run(`SELECT * FROM tidemark_hop_topics${where}`, ...values);
+    for (const { connection, topic, since } of ofTopics) {
       const own = topics.get(text(connection)) ?? new Map<string, number>();
       own.set(text(topic), Number(since));
       topics.set(text(connection), own);
     }
-    return this.#run("SELECT * FROM tidemark_hops").map((row) => ({
+    return this.#run(`SELECT * FROM tidemark_hops${where}`, ...values).map((row) => ({
       connection: text(row["connection"]),
       // Nobody else writes it. As JSON, for a column may not hold every string.
       user: JSON.parse(text(row["owner"])) as string,
@@ -140,10 +152,12 @@ export class HopTable {
    */
   sweep(now: number): HopRow[] {
     const sql = "SELECT connection FROM tidemark_hops WHERE lost < ?";
-    const ids = new Set(this.#run(sql, now - GRACE_MS).map((row) => text(row["connection"])));
-    if (ids.size === 0) return [];
-    const gone = this.all().filter(({ connection }) => ids.has(connection));
-    for (const connection of ids) this.remove(connection);
+    const gone: HopRow[] = [];
+    for (const { connection } of this.#run(sql, now - GRACE_MS)) {
+      const row = this.get(text(connection));
+      if (row !== undefined) gone.push(row);
+      this.remove(text(connection));
+    }
     return gone;
   }
 

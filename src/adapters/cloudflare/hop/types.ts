@@ -17,8 +17,8 @@ export interface PendingHistory {
   readonly upTo: number;
   /** Whether its beginning was sent. */
   begun: boolean;
-  /** Whether it was said that nothing of it is missing. */
-  readonly whole: boolean;
+  /** It was said that nothing is missing after this offset; `Infinity` where it was not. */
+  wholeAfter: number;
 }
 
 /** What a socket's attachment holds: all that is needed to go on after the object's memory is gone. */
